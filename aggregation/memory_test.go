@@ -96,18 +96,49 @@ func BenchmarkMemory(b *testing.B) {
 	for name, known := range map[string]int{"search": all, "without search": 0} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				less, _ := settledFleet(b, some, min(some, known))
-				more, resident := settledFleet(b, all, known)
-				b.ReportMetric(float64(more-less)/(all-some), "B/row")
-				b.ReportMetric(float64(resident)/(1<<20), "MiB")
+				less := settledFleet(b, some, min(some, known), false).Heap(b)
+				binary := settledFleet(b, all, known, false)
+				b.ReportMetric(float64(binary.Heap(b)-less)/(all-some), "B/row")
+				b.ReportMetric(float64(binary.Resident())/(1<<20), "MiB")
+				if path := os.Getenv("HEAP_PROFILE"); path != "" {
+					if err := binary.SaveHeap(path); err != nil {
+						b.Fatal(err)
+					}
+				}
 			}
 		})
 	}
 }
 
-// settledFleet runs the binary on a hub with n settled Applications, of which search
-// knows some, and returns what it keeps of them, and what it has of the machine's memory then.
-func settledFleet(b *testing.B, n, known int) (heap, resident int) {
+// BenchmarkMemoryAtStart reports the most memory that the binary takes of the machine until the
+// reports of 20,000 Applications are written, on hubs that send the first list as a watch, and on
+// hubs that do not (kube-apiserver before 1.32, and 1.33).
+func BenchmarkMemoryAtStart(b *testing.B) {
+	const n = 20_000
+	for name, lists := range map[string]bool{"watch": false, "lists": true} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(float64(settledFleet(b, n, 0, lists).Peak())/(1<<20), "MiB")
+			}
+		})
+		b.Run("kube-apiserver "+name, func(b *testing.B) {
+			for b.Loop() {
+				config := fleet(b, n).StartHub(b, map[string]string{"feature-gates": fmt.Sprint("WatchList=", !lists)})
+				binary := testkit.StartBinary(b, config, "--intermediate-dir="+b.TempDir())
+				binary.Settle(b, fmt.Sprint(sets, " reports to be written"), func(metrics map[string]float64) error {
+					if done := metrics["aggregation_report_writes_total"]; done < sets {
+						return fmt.Errorf("%v are", done)
+					}
+					return nil
+				})
+				b.ReportMetric(float64(binary.Peak())/(1<<20), "MiB")
+			}
+		})
+	}
+}
+
+// fleet returns a hub with n settled Applications.
+func fleet(b *testing.B, n int) *testkit.MemoryHub {
 	b.Helper()
 	hub := testkit.NewMemoryHub(b)
 	hub.Serve(schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}, "ManifestWork", true, n, func(i int) []byte { return delivered(b, i) })
@@ -119,23 +150,25 @@ func settledFleet(b *testing.B, n, known int) (heap, resident int) {
 		return fmt.Appendf(nil, `{"metadata":{"namespace":"argocd","name":"set%02[1]d","uid":"uid-%[1]d","resourceVersion":"1"}}`, i)
 	})
 	hub.Serve(v1alpha1.GroupVersion.WithResource("multiclusterapplicationsetreports"), "MulticlusterApplicationSetReport", true, 0, nil)
+	return hub
+}
+
+// settledFleet starts the binary on a hub in memory, of whose Applications search knows some, and
+// returns it when all reports are written.
+func settledFleet(b *testing.B, n, known int, lists bool) *testkit.Binary {
+	b.Helper()
+	hub := fleet(b, n)
+	hub.ListsOnly = lists
 	dir := b.TempDir()
 	if known > 0 {
 		searched(b, dir, known)
 	}
-	binary := testkit.StartBinary(b, hub, "--intermediate-dir="+dir)
+	binary := testkit.StartBinary(b, hub.Config(), "--intermediate-dir="+dir)
 	binary.Settle(b, fmt.Sprint(sets, " reports to be written"), func(map[string]float64) error {
 		if hub.Writes()["POST multiclusterapplicationsetreports"] != sets {
 			return fmt.Errorf("written were %v", hub.Writes())
 		}
 		return nil
 	})
-	heap = binary.Heap(b)
-	resident = binary.Resident()
-	if path := os.Getenv("HEAP_PROFILE"); path != "" && n > 10_000 {
-		if err := binary.SaveHeap(path); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return heap, resident
+	return binary
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
@@ -108,16 +109,40 @@ func TestMain(m *testing.M) {
 func BenchmarkMemory(b *testing.B) {
 	const some, all = 2_000, 20_000
 	for b.Loop() {
-		less, _ := settledFleet(b, some)
-		more, resident := settledFleet(b, all)
-		b.ReportMetric(float64(more-less)/(all-some), "B/Application")
-		b.ReportMetric(float64(resident)/(1<<20), "MiB")
+		less := settledFleet(b, some, false).Heap(b)
+		binary := settledFleet(b, all, false)
+		b.ReportMetric(float64(binary.Heap(b)-less)/(all-some), "B/Application")
+		b.ReportMetric(float64(binary.Resident())/(1<<20), "MiB")
+		if path := os.Getenv("HEAP_PROFILE"); path != "" {
+			if err := binary.SaveHeap(path); err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
 }
 
-// settledFleet runs the binary on a hub with n settled Applications and returns what it
-// keeps of them, and what it has of the machine's memory then.
-func settledFleet(b *testing.B, n int) (heap, resident int) {
+// BenchmarkMemoryAtStart reports the most memory that the binary takes of the machine until
+// 20,000 Applications are settled, on hubs that send the first list as a watch, and on hubs
+// that do not (kube-apiserver before 1.32, and 1.33).
+func BenchmarkMemoryAtStart(b *testing.B) {
+	const n = 20_000
+	for name, lists := range map[string]bool{"watch": false, "lists": true} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(float64(settledFleet(b, n, lists).Peak())/(1<<20), "MiB")
+			}
+		})
+		b.Run("kube-apiserver "+name, func(b *testing.B) {
+			for b.Loop() {
+				config := fleet(b, n).StartHub(b, map[string]string{"feature-gates": fmt.Sprint("WatchList=", !lists)})
+				b.ReportMetric(float64(settled(b, config, n).Peak())/(1<<20), "MiB")
+			}
+		})
+	}
+}
+
+// fleet returns a hub with n settled Applications.
+func fleet(b *testing.B, n int) *testkit.MemoryHub {
 	b.Helper()
 	hub := testkit.NewMemoryHub(b)
 	works := schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
@@ -128,8 +153,15 @@ func settledFleet(b *testing.B, n int) (heap, resident int) {
 	hub.Serve(argocd.GroupVersion.WithResource(argocd.AppProjectPlural), argocd.AppProjectKind, true, 0, nil)
 	hub.Serve(schema.GroupVersionResource{Group: clusters.Group, Version: "v1beta1", Resource: "placementdecisions"}, "PlacementDecision", true, 0, nil)
 	hub.Serve(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, "Secret", true, 0, nil)
+	hub.Serve(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "ConfigMap", true, 0, nil)
 	hub.Serve(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "Namespace", false, 0, nil)
 	hub.Serve(argocd.GroupVersion.WithResource(argocd.ApplicationSetPlural), argocd.ApplicationSetKind, true, 0, nil)
+	return hub
+}
+
+// settled starts the binary, and returns it when n Applications are delivered.
+func settled(b *testing.B, hub *rest.Config, n int) *testkit.Binary {
+	b.Helper()
 	binary := testkit.StartBinary(b, hub, "--cluster-binding=none")
 	binary.Settle(b, fmt.Sprint(n, " Applications to be delivered"), func(metrics map[string]float64) error {
 		if done := metrics["propagation_applications"]; done != float64(n) {
@@ -137,17 +169,19 @@ func settledFleet(b *testing.B, n int) (heap, resident int) {
 		}
 		return nil
 	})
+	return binary
+}
+
+// settledFleet starts the binary on a hub in memory, and checks that all was settled before.
+func settledFleet(b *testing.B, n int, lists bool) *testkit.Binary {
+	b.Helper()
+	hub := fleet(b, n)
+	hub.ListsOnly = lists
+	binary := settled(b, hub.Config(), n)
 	for what, times := range hub.Writes() {
 		if what != "POST secrets" { // one for each cluster; the hub keeps none
 			b.Errorf("%s was sent %d times: the fleet is not settled", what, times)
 		}
 	}
-	resident = binary.Resident()
-	heap = binary.Heap(b)
-	if path := os.Getenv("HEAP_PROFILE"); path != "" && n > 10_000 {
-		if err := binary.SaveHeap(path); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return heap, resident
+	return binary
 }

@@ -47,6 +47,10 @@ const (
 	// SubscribeAnnotationPrefix those with "<trigger>.<service>" behind it.
 	NotificationsKeyPrefix    = notifications + "/"
 	SubscribeAnnotationPrefix = NotificationsKeyPrefix + "subscribe."
+	// ConfigMapName is the name of the settings of an Argo CD, in its namespace, and
+	// GlobalProjectsKey the setting with its global projects.
+	ConfigMapName     = "argocd-cm"
+	GlobalProjectsKey = "globalProjects"
 	// InClusterServer is the API server that Argo CD itself runs on, and InClusterName is
 	// what Argo CD calls that cluster.
 	InClusterName   = "in-cluster"
@@ -82,6 +86,9 @@ const (
 	OperationError       = "Error"
 	OperationSucceeded   = "Succeeded"
 )
+
+// ComparisonError is the type of the condition of an Application that could not be compared.
+const ComparisonError = "ComparisonError"
 
 // HasFailed reports whether a phase is the end of an operation that did not succeed.
 func HasFailed(phase string) bool { return phase == OperationFailed || phase == OperationError }

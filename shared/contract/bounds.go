@@ -121,7 +121,14 @@ func wholeName(s string, rejected *Rejected) (string, bool) {
 }
 
 func message(s string, rejected *Rejected) (string, bool) { return Message(s, rejected), true }
-func token(s string, rejected *Rejected) (string, bool)   { return Token(s, rejected), true }
+
+// wholeMessage is a message that is there.
+func wholeMessage(s string, rejected *Rejected) (string, bool) {
+	s = Message(s, rejected)
+	return s, s != ""
+}
+
+func token(s string, rejected *Rejected) (string, bool) { return Token(s, rejected), true }
 
 // moment returns a time, or nothing. It is as strict as the API server is with the
 // times in an Application's status, which would refuse the whole status: package time

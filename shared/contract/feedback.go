@@ -49,15 +49,7 @@ func FeedbackOperationRevisions(source int) string {
 // that is past the end of a list, as that of the status is until Argo CD has compared with a
 // source that is new, is an error to the agent, which it reports beside all the other values.
 func RevisionPaths(sources int) []workv1.JsonPath {
-	sources = min(sources, MaxSources)
-	paths := make([]workv1.JsonPath, 0, 2*sources)
-	for i := range sources {
-		at := "[" + strconv.Itoa(i) + "]"
-		paths = append(paths,
-			workv1.JsonPath{Name: FeedbackRevisions(i), Path: ".status.sync.revisions" + at},
-			workv1.JsonPath{Name: FeedbackOperationRevisions(i), Path: ".status.operationState.syncResult.revisions" + at})
-	}
-	return paths
+	return paths(revisionValues[:2*min(sources, MaxSources)])
 }
 
 // Problem is how a resource keeps its Application from being Synced and Healthy.
@@ -83,29 +75,10 @@ var problems = [...]struct {
 	{ResourceOutOfSync, `.status.resources[?(@.status=="OutOfSync")]`, ""},
 }
 
-const (
-	feedbackResourcePrefix  = "resource"
-	feedbackResourceKind    = "Kind"
-	feedbackResourceName    = "Name"
-	feedbackResourceMessage = "Message"
-)
-
 // ResourcePaths returns the JSON paths of the first resource with each [Problem]. Of several
 // results an agent reports the first; kind and name, which every resource has, are those of
 // one resource, and the message is the first that one with the problem has.
-func ResourcePaths() []workv1.JsonPath {
-	var paths []workv1.JsonPath
-	for _, p := range problems {
-		name := feedbackResourcePrefix + string(p.problem)
-		paths = append(paths,
-			workv1.JsonPath{Name: name + feedbackResourceKind, Path: p.resource + ".kind"},
-			workv1.JsonPath{Name: name + feedbackResourceName, Path: p.resource + ".name"})
-		if p.message != "" {
-			paths = append(paths, workv1.JsonPath{Name: name + feedbackResourceMessage, Path: p.resource + p.message})
-		}
-	}
-	return paths
-}
+func ResourcePaths() []workv1.JsonPath { return paths(resourceValues) }
 
 // Names of the feedback values that a work asks for while it carries a request:
 // which request the Application on the managed cluster was last applied with, who
@@ -128,28 +101,12 @@ const (
 )
 
 // ObservedPaths returns the JSON paths of the values above.
-func ObservedPaths() []workv1.JsonPath {
-	return []workv1.JsonPath{
-		{Name: FeedbackRepoURL, Path: ".spec.source.repoURL"},
-		{Name: FeedbackPath, Path: ".spec.source.path"},
-		{Name: FeedbackChart, Path: ".spec.source.chart"},
-		{Name: FeedbackTargetRevision, Path: ".spec.source.targetRevision"},
-		{Name: FeedbackProject, Path: ".spec.project"},
-		{Name: FeedbackDestinationNamespace, Path: ".spec.destination.namespace"},
-	}
-}
+func ObservedPaths() []workv1.JsonPath { return paths(observedValues) }
 
-// RequestPaths returns the JSON paths of the values above. All come from the same
+// RequestPaths returns the JSON paths of the values of a request. All come from the same
 // state of the same object, so that together they prove that a request was seen
 // and is done.
-func RequestPaths() []workv1.JsonPath {
-	escape := strings.NewReplacer(".", `\.`)
-	return []workv1.JsonPath{
-		{Name: FeedbackRequest, Path: ".metadata.annotations['" + escape.Replace(RequestAnnotation) + "']"},
-		{Name: FeedbackOperationOwner, Path: ".metadata.managedFields[?(@.fieldsV1['f:operation'])].manager"},
-		{Name: FeedbackRefresh, Path: ".metadata.annotations['" + escape.Replace(argocd.RefreshAnnotation) + "']"},
-	}
-}
+func RequestPaths() []workv1.JsonPath { return paths(requestValues) }
 
 // cascading are the finalizers with which Argo CD prunes what a deleted Application
 // deployed. Source: pkg/apis/application/v1alpha1 of Argo CD v2.
@@ -166,11 +123,7 @@ const FeedbackAutomationOwner = "automationOwner"
 // without what it deployed, or to stay without automation. All come from the same state of the
 // same object, see [Cascades] and [AutomationOwner].
 func EndingPaths() []workv1.JsonPath {
-	paths := RequestPaths()[:1]
-	for i, f := range cascading {
-		paths = append(paths, workv1.JsonPath{Name: feedbackFinalizerPrefix + strconv.Itoa(i), Path: `.metadata.finalizers[?(@=="` + f + `")]`})
-	}
-	return append(paths, workv1.JsonPath{Name: FeedbackAutomationOwner, Path: `.metadata.managedFields[?(@.fieldsV1['f:spec']['f:syncPolicy']['f:automated'])].manager`})
+	return append(RequestPaths()[:1], paths(endingValues)...)
 }
 
 // Cascades returns what an agent has reported of the paths of [EndingPaths]: the finalizer
@@ -213,7 +166,7 @@ func FeedbackCondition(conditionType string) string { return feedbackConditionPr
 // Application whose first message travels back as feedback, in the order of
 // [FeedbackPaths]. Source: ApplicationConditionType of Argo CD v2.
 var ConditionTypes = []string{
-	"ComparisonError", "DeletionError", "InvalidSpecError", "SyncError", "UnknownError",
+	argocd.ComparisonError, "DeletionError", "InvalidSpecError", "SyncError", "UnknownError",
 	"ExcludedResourceWarning", "OrphanedResourceWarning", "RepeatedResourceWarning", "SharedResourceWarning",
 }
 
@@ -221,25 +174,8 @@ var ConditionTypes = []string{
 // report for its Application, which has so many entries in spec.sources. Every path leads to
 // a scalar; one that leads nowhere is left out by the agent.
 func FeedbackPaths(sources int) []workv1.JsonPath {
-	paths := append(make([]workv1.JsonPath, 0, 64), []workv1.JsonPath{
-		{Name: FeedbackHealthStatus, Path: ".status.health.status"},
-		{Name: FeedbackSyncStatus, Path: ".status.sync.status"},
-		{Name: FeedbackSyncRevision, Path: ".status.sync.revision"},
-		{Name: FeedbackOperationPhase, Path: ".status.operationState.phase"},
-		{Name: FeedbackOperationStartedAt, Path: ".status.operationState.startedAt"},
-		{Name: FeedbackOperationFinishedAt, Path: ".status.operationState.finishedAt"},
-		{Name: FeedbackOperationMessage, Path: ".status.operationState.message"},
-		{Name: FeedbackHealthMessage, Path: ".status.health.message"},
-		{Name: FeedbackReconciledAt, Path: ".status.reconciledAt"},
-		{Name: FeedbackOperationRevision, Path: ".status.operationState.syncResult.revision"},
-	}...)
-	for _, t := range ConditionTypes {
-		paths = append(paths, workv1.JsonPath{
-			Name: FeedbackCondition(t),
-			Path: `.status.conditions[?(@.type=="` + t + `")].message`,
-		})
-	}
-	return append(append(paths, ResourcePaths()...), RevisionPaths(sources)...)
+	all := append(paths(statusValues), paths(conditionValues)...)
+	return append(append(all, ResourcePaths()...), RevisionPaths(sources)...)
 }
 
 // Feedback is what a managed cluster last said about an Application, bounded as
@@ -283,20 +219,15 @@ type Condition struct {
 // about its status. Values of other names and types are ignored: they are not about
 // the status, or belong to another version of us.
 func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
-	var resources [len(problems)]Resource
-	each(values, &Rejected{}, func(name, value string) {
-		if field := f.field(name); field != nil {
-			*field, ok = value, true
-		} else if t, is := strings.CutPrefix(name, feedbackConditionPrefix); is && value != "" {
-			f.Conditions, ok = append(f.Conditions, Condition{Type: t, Message: value}), true
-		} else if at, is := ofSource[name]; is {
-			list := f.revisions(at.operation)
-			*list, ok = put(*list, at.source, value), true
-		} else if at, is := ofResource[name]; is {
-			*resources[at.problem].field(at.field), ok = value, true
+	p := parsed{}
+	each(values, &Rejected{}, func(v *value, text string) {
+		if v.set != nil {
+			v.set(&p, text)
+			ok = true
 		}
 	})
-	for i, r := range resources {
+	f = p.Feedback
+	for i, r := range p.resources {
 		if r.Kind != "" && r.Name != "" {
 			r.Problem = problems[i].problem
 			f.Resources = append(f.Resources, r)
@@ -311,10 +242,8 @@ func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
 // IsStatusFeedback reports whether a feedback value of that name is one that
 // [ParseFeedback] reads.
 func IsStatusFeedback(name string) bool {
-	var f Feedback
-	_, revision := ofSource[name]
-	_, resource := ofResource[name]
-	return f.field(name) != nil || revision || resource || strings.HasPrefix(name, feedbackConditionPrefix)
+	known, is := feedback[name]
+	return is && known.set != nil
 }
 
 // BoundFeedback returns the values that [ParseFeedback] and the follow-up of
@@ -324,155 +253,30 @@ func IsStatusFeedback(name string) bool {
 // shares no memory with long values.
 func BoundFeedback(values []workv1.FeedbackValue, rejected *Rejected) []workv1.FeedbackValue {
 	var kept []workv1.FeedbackValue
-	each(values, rejected, func(name, value string) {
-		kept = append(kept, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
+	each(values, rejected, func(v *value, text string) {
+		kept = append(kept, workv1.FeedbackValue{Name: v.name, Value: workv1.FieldValue{Type: workv1.String, String: &text}})
 	})
 	return kept
 }
 
 // each calls f with every known value, the first of each name.
-func each(values []workv1.FeedbackValue, rejected *Rejected, f func(name, value string)) {
+func each(values []workv1.FeedbackValue, rejected *Rejected, f func(v *value, text string)) {
 	var seen uint64
 	values = Clip(values, MaxValues, rejected)
 	for i := range values {
-		k, known := feedback[values[i].Name]
-		if !known || seen&k.bit != 0 {
+		known, is := feedback[values[i].Name]
+		if !is || seen&known.bit != 0 {
 			continue
 		}
-		value, is := scalar(&values[i].Value, rejected)
+		text, is := scalar(&values[i].Value, rejected)
 		if !is {
 			continue
 		}
-		if value, is = k.bound(value, rejected); is {
-			seen |= k.bit
-			f(k.name, value)
+		if text, is = known.bound(text, rejected); is {
+			seen |= known.bit
+			f(known.value, text)
 		}
 	}
-}
-
-// bound returns a value as it is kept; ok is false when nothing of it is.
-type bound func(value string, rejected *Rejected) (kept string, ok bool)
-
-// known is how a value of one name is kept. name is the constant, which costs no
-// memory of its own.
-type known struct {
-	name  string
-	bit   uint64
-	bound bound
-}
-
-var feedback = func() map[string]known {
-	all := map[string]known{}
-	add := func(name string, b bound) { all[name] = known{name: name, bit: 1 << len(all), bound: b} }
-	add(FeedbackHealthStatus, healthCode)
-	add(FeedbackHealthMessage, message)
-	add(FeedbackSyncStatus, syncCode)
-	add(FeedbackSyncRevision, revision)
-	add(FeedbackOperationPhase, phaseCode)
-	add(FeedbackOperationStartedAt, moment)
-	add(FeedbackOperationFinishedAt, moment)
-	add(FeedbackOperationMessage, message)
-	add(FeedbackReconciledAt, moment)
-	add(FeedbackOperationRevision, revision)
-	add(FeedbackRequest, token)
-	add(FeedbackOperationOwner, token)
-	add(FeedbackRefresh, token)
-	add(FeedbackAutomationOwner, token)
-	for i := range cascading {
-		add(feedbackFinalizerPrefix+strconv.Itoa(i), token)
-	}
-	for _, t := range ConditionTypes {
-		add(feedbackConditionPrefix+t, message)
-	}
-	for _, p := range ObservedPaths() {
-		add(p.Name, exact)
-	}
-	for name := range ofSource {
-		add(name, revision)
-	}
-	for name, at := range ofResource {
-		if at.field == feedbackResourceMessage {
-			add(name, message)
-		} else {
-			add(name, wholeName)
-		}
-	}
-	return all
-}()
-
-// ofSource says for the feedback values of several sources which one they are of.
-var ofSource = func() map[string]sourceValue {
-	all := map[string]sourceValue{}
-	for i := range MaxSources {
-		all[FeedbackRevisions(i)], all[FeedbackOperationRevisions(i)] = sourceValue{source: i}, sourceValue{source: i, operation: true}
-	}
-	return all
-}()
-
-type sourceValue struct {
-	source    int
-	operation bool
-}
-
-// ofResource says for the feedback values of resources which field of which problem they are.
-var ofResource = func() map[string]resourceValue {
-	all := map[string]resourceValue{}
-	for i, p := range problems {
-		for _, field := range []string{feedbackResourceKind, feedbackResourceName, feedbackResourceMessage} {
-			all[feedbackResourcePrefix+string(p.problem)+field] = resourceValue{i, field}
-		}
-	}
-	return all
-}()
-
-type resourceValue struct {
-	problem int
-	field   string
-}
-
-func (f *Feedback) field(name string) *string {
-	switch name {
-	case FeedbackHealthStatus:
-		return &f.Health
-	case FeedbackHealthMessage:
-		return &f.HealthMessage
-	case FeedbackSyncStatus:
-		return &f.Sync
-	case FeedbackSyncRevision:
-		return &f.Revision
-	case FeedbackOperationPhase:
-		return &f.Operation.Phase
-	case FeedbackOperationStartedAt:
-		return &f.Operation.StartedAt
-	case FeedbackOperationFinishedAt:
-		return &f.Operation.FinishedAt
-	case FeedbackOperationMessage:
-		return &f.Operation.Message
-	case FeedbackReconciledAt:
-		return &f.ReconciledAt
-	case FeedbackOperationRevision:
-		return &f.OperationRevision
-	}
-	return nil
-}
-
-// revisions returns the list of what was compared last, or of what the last operation synced.
-func (f *Feedback) revisions(operation bool) *[]string {
-	if operation {
-		return &f.OperationRevisions
-	}
-	return &f.Revisions
-}
-
-// field returns a field by the end of its feedback value's name.
-func (r *Resource) field(name string) *string {
-	switch name {
-	case feedbackResourceKind:
-		return &r.Kind
-	case feedbackResourceName:
-		return &r.Name
-	}
-	return &r.Message
 }
 
 // put returns a list with a value at i.

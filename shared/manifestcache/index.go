@@ -75,6 +75,8 @@ func IndexFuncs() map[string]func(object any) ([]string, error) {
 	}
 }
 
+var seed = maphash.MakeSeed()
+
 func bucket(app types.NamespacedName) string {
 	return strconv.FormatUint(maphash.Comparable(seed, app)%buckets, 10)
 }

@@ -5,10 +5,8 @@ package manifestcache
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
-	"hash/maphash"
-	"maps"
-	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +21,7 @@ type pool[T any] struct {
 	most, each int
 
 	mu    sync.Mutex
-	kept  map[uint64]T
+	kept  map[[sha256.Size]byte]T
 	bytes int
 }
 
@@ -40,51 +38,32 @@ var (
 // overhead is about what an entry costs beside its value.
 const overhead = 64
 
-// share returns the kept value for which same holds, else what tight makes, which is
-// kept if it may. hash and size are those of the value.
-func (p *pool[T]) share(hash uint64, size int, same func(T) bool, tight func() T) T {
-	size += overhead
+// share returns the kept value that is encoded alike, else what tight makes of value, which is
+// kept if it may.
+func (p *pool[T]) share(value T, encoded []byte, tight func(T) T) T {
+	size := len(encoded) + overhead
 	if size > p.each {
-		return tight()
+		return tight(value)
 	}
+	key := sha256.Sum256(encoded)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	is, there := p.kept[hash]
-	if there && same(is) {
+	if is, there := p.kept[key]; there {
 		return is
 	}
-	value := tight()
-	if there {
-		return value // another of the same hash: rare, and it keeps its place
-	}
 	if p.kept == nil || p.bytes+size > p.most {
-		p.kept, p.bytes = map[uint64]T{}, 0
+		p.kept, p.bytes = map[[sha256.Size]byte]T{}, 0
 	}
-	p.kept[hash] = value
+	value = tight(value)
+	p.kept[key] = value
 	p.bytes += size
 	return value
 }
 
-var seed = maphash.MakeSeed()
-
-// texts hashes texts one after the other, and counts what they take.
-type texts struct {
-	maphash.Hash
-	size int
-}
-
-func hashing() *texts {
-	var t texts
-	t.SetSeed(seed)
-	return &t
-}
-
-func (t *texts) add(all ...string) {
-	for _, s := range all {
-		_, _ = t.WriteString(s) // a hash never fails to write
-		_ = t.WriteByte(0)
-		t.size += len(s) + overhead/4
-	}
+// text is what identifies a value of texts.
+func text[T map[string]string | []string | []metav1.OwnerReference](value T) []byte {
+	raw, _ := json.Marshal(value) // none of these types fails
+	return raw
 }
 
 // shareMap returns a map equal to m, the same one for small maps that repeat.
@@ -92,11 +71,7 @@ func shareMap(m map[string]string) map[string]string {
 	if len(m) == 0 {
 		return nil
 	}
-	t := hashing()
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		t.add(k, m[k])
-	}
-	return commonMaps.share(t.Sum64(), t.size, func(is map[string]string) bool { return maps.Equal(is, m) }, func() map[string]string {
+	return commonMaps.share(m, text(m), func(m map[string]string) map[string]string {
 		tight := make(map[string]string, len(m))
 		for k, v := range m {
 			tight[Intern(k)] = v
@@ -109,7 +84,7 @@ func shareMap(m map[string]string) map[string]string {
 // repeat: those of an ApplicationSet whose template names nothing of the cluster but
 // its destination, which is ours to set anyway. Specs are replaced, never written to.
 func shareSpec(spec json.RawMessage) json.RawMessage {
-	return commonSpecs.share(maphash.Bytes(seed, spec), len(spec), func(is json.RawMessage) bool { return bytes.Equal(is, spec) }, func() json.RawMessage { return bytes.Clone(spec) })
+	return commonSpecs.share(spec, spec, func(spec json.RawMessage) json.RawMessage { return bytes.Clone(spec) })
 }
 
 // shareFinalizers returns equal finalizers without the room that a decoder leaves for more.
@@ -117,9 +92,7 @@ func shareFinalizers(finalizers []string) []string {
 	if len(finalizers) == 0 {
 		return nil
 	}
-	t := hashing()
-	t.add(finalizers...)
-	return commonFinalizers.share(t.Sum64(), t.size, func(is []string) bool { return slices.Equal(is, finalizers) }, func() []string { return exact(finalizers) })
+	return commonFinalizers.share(finalizers, text(finalizers), exact)
 }
 
 // shareOwners returns equal owners.
@@ -127,21 +100,8 @@ func shareOwners(owners []metav1.OwnerReference) []metav1.OwnerReference {
 	if len(owners) == 0 {
 		return nil
 	}
-	t := hashing()
-	for i := range owners {
-		o := &owners[i]
-		t.add(o.APIVersion, o.Kind, o.Name, string(o.UID))
-		t.size += overhead
-	}
-	return commonOwners.share(t.Sum64(), t.size, func(is []metav1.OwnerReference) bool { return slices.EqualFunc(is, owners, sameOwner) }, func() []metav1.OwnerReference { return exact(owners) })
+	return commonOwners.share(owners, text(owners), exact)
 }
-
-func sameOwner(a, b metav1.OwnerReference) bool {
-	return a.APIVersion == b.APIVersion && a.Kind == b.Kind && a.Name == b.Name && a.UID == b.UID &&
-		sameFlag(a.Controller, b.Controller) && sameFlag(a.BlockOwnerDeletion, b.BlockOwnerDeletion)
-}
-
-func sameFlag(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // exact returns a copy without the room that a decoder leaves for more elements.
 func exact[T any](s []T) []T { return append(make([]T, 0, len(s)), s...) }

@@ -6,12 +6,14 @@ package manifestcache
 import (
 	"cmp"
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
@@ -161,6 +163,13 @@ func (w *Work) Observe(cluster status.Cluster) status.Observation {
 	o := w.Facts.Observe(cluster)
 	o.Work = w.UID
 	return o
+}
+
+// Compared reports whether the managed cluster's Argo CD compared the Application without an error
+// the last time.
+func (w *Work) Compared() bool {
+	o := w.Facts.Observe(status.Cluster{Available: true})
+	return o.Compared() && !slices.ContainsFunc(o.Conditions, func(c contract.Condition) bool { return c.Type == argocd.ComparisonError })
 }
 
 // Feedback returns the feedback value of that name, which is none of the status, "" for

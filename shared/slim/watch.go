@@ -5,8 +5,8 @@ package slim
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"time"
@@ -28,17 +28,22 @@ import (
 type Source struct {
 	kind  reflect.Type
 	watch toolscache.WatchFuncWithContext
-	list  func(context.Context, metav1.ListOptions, any) error
+	page  page
 }
 
-// Watch opens a watch, for a Reflector whose store is not an informer's.
-func (s Source) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	return s.watch(ctx, options)
+// ListWatch lists and watches, for a Reflector whose store is not an informer's.
+func (s Source) ListWatch() toolscache.ListerWatcher {
+	return s.trimming(new(toolscache.TransformFunc))
 }
 
-// List decodes a list into a type of the caller's own, for the same.
-func (s Source) List(ctx context.Context, options metav1.ListOptions, into any) error {
-	return s.list(ctx, options, into)
+// trimming lists and watches. What it lists is as trim leaves it when the list begins.
+func (s Source) trimming(trim *toolscache.TransformFunc) toolscache.ListerWatcher {
+	return &toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+			return s.list(ctx, *trim)
+		},
+		WatchFuncWithContext: s.watch,
+	}
 }
 
 // NewSource returns the source of a custom resource's objects in all namespaces that match
@@ -52,27 +57,30 @@ func NewSource[T any, O client.Object](config *rest.Config, resource schema.Grou
 		return Source{}, fmt.Errorf("make a client for %s: %w", resource.GroupResource(), err)
 	}
 	parameters := runtime.NewParameterCodec(answers)
-	list := func(ctx context.Context, options metav1.ListOptions, into any) error {
+	request := func(ctx context.Context, options metav1.ListOptions) (io.ReadCloser, error) {
 		if selector != nil {
 			options.LabelSelector = selector.String()
 		}
-		data, err := requests.Get().Resource(resource.Resource).SpecificallyVersionedParams(&options, parameters, core).DoRaw(ctx)
-		if err != nil {
-			return err // as below
-		}
-		if err := json.Unmarshal(data, into); err != nil {
-			return fmt.Errorf("decode the list of %s: %w", resource.GroupResource(), err)
-		}
-		return nil
+		// The error is the API server's own: the Reflector looks at its reason.
+		return requests.Get().Resource(resource.Resource).SpecificallyVersionedParams(&options, parameters, core).Stream(ctx)
 	}
-	return Source{kind: reflect.TypeFor[O](), list: list, watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-		options.Watch = true
-		if selector != nil {
-			options.LabelSelector = selector.String()
-		}
-		stream, err := requests.Get().Resource(resource.Resource).SpecificallyVersionedParams(&options, parameters, core).Stream(ctx)
+	page := func(ctx context.Context, options metav1.ListOptions, each func(runtime.Object)) (metav1.ListMeta, error) {
+		stream, err := request(ctx, options)
 		if err != nil {
-			return nil, err // the API server's own error: the Reflector looks at its reason
+			return metav1.ListMeta{}, err
+		}
+		defer func() { _ = stream.Close() }()
+		meta, err := decodeList(stream, func(t *T) { each(object(t)) })
+		if err != nil {
+			return meta, fmt.Errorf("decode the list of %s: %w", resource.GroupResource(), err)
+		}
+		return meta, nil
+	}
+	return Source{kind: reflect.TypeFor[O](), page: page, watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		options.Watch = true
+		stream, err := request(ctx, options)
+		if err != nil {
+			return nil, err
 		}
 		return watch.NewStreamWatcherWithLogger(
 			klog.FromContext(ctx),
@@ -110,12 +118,24 @@ func Informers(sources ...Source) Constructor {
 		byKind[s.kind] = s
 	}
 	return func(lists toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-		if s, ok := byKind[reflect.TypeOf(object)]; ok {
-			lists = &toolscache.ListWatch{
-				ListWithContextFunc:  toolscache.ToListerWithContext(lists).ListWithContext,
-				WatchFuncWithContext: s.watch,
-			}
+		s, ok := byKind[reflect.TypeOf(object)]
+		if !ok {
+			return toolscache.NewSharedIndexInformer(lists, object, resync, indexers)
 		}
-		return toolscache.NewSharedIndexInformer(lists, object, resync, indexers)
+		i := &informer{}
+		i.SharedIndexInformer = toolscache.NewSharedIndexInformer(s.trimming(&i.trim), object, resync, indexers)
+		return i
 	}
+}
+
+// informer is an informer that also trims while it lists.
+type informer struct {
+	toolscache.SharedIndexInformer
+	trim toolscache.TransformFunc
+}
+
+// SetTransform is called before the informer runs, as [toolscache.SharedInformer] requires.
+func (i *informer) SetTransform(trim toolscache.TransformFunc) error {
+	i.trim = trim
+	return i.SharedIndexInformer.SetTransform(trim)
 }

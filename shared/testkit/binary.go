@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
@@ -41,12 +42,13 @@ type Binary struct {
 }
 
 // StartBinary starts the binary whose package is tested, against a hub, until the test ends.
-func StartBinary(t testing.TB, hub *MemoryHub, args ...string) *Binary {
+func StartBinary(t testing.TB, hub *rest.Config, args ...string) *Binary {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	err := clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"hub": {Server: hub.Config().Host}},
-		Contexts:       map[string]*clientcmdapi.Context{"hub": {Cluster: "hub"}},
+		Clusters:       map[string]*clientcmdapi.Cluster{"hub": {Server: hub.Host, CertificateAuthorityData: hub.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"hub": {ClientCertificateData: hub.CertData, ClientKeyData: hub.KeyData}},
+		Contexts:       map[string]*clientcmdapi.Context{"hub": {Cluster: "hub", AuthInfo: "hub"}},
 		CurrentContext: "hub",
 	}, kubeconfig)
 	if err != nil {
@@ -140,12 +142,17 @@ func (p *Binary) Heap(t testing.TB) (live int) {
 }
 
 // Resident returns the memory that the process has of the machine, 0 when that is not known.
-func (p *Binary) Resident() int {
+func (p *Binary) Resident() int { return p.memory("VmRSS:") }
+
+// Peak returns the most memory that the process has had of the machine, 0 when that is not known.
+func (p *Binary) Peak() int { return p.memory("VmHWM:") }
+
+func (p *Binary) memory(line string) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 	if err != nil {
 		return 0
 	}
-	_, value, _ := strings.Cut(string(status), "VmRSS:")
+	_, value, _ := strings.Cut(string(status), line)
 	var kibibytes int
 	if _, err := fmt.Sscan(value, &kibibytes); err != nil {
 		return 0

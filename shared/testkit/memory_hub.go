@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,9 +21,13 @@ import (
 )
 
 // MemoryHub is an API server that only plays back: it streams objects to each client that
-// watches their kind, keeps none of them, and takes every create for done. It is for
+// watches their kind, or lists them, keeps none of them, and takes every create for done. It is for
 // benchmarks of memory with more objects than a real API server is given in a minute.
 type MemoryHub struct {
+	// ListsOnly is for an API server without the feature WatchList: a first list does not come
+	// as a watch, but by pages.
+	ListsOnly bool
+
 	server *httptest.Server
 	kinds  []*memoryKind
 
@@ -89,6 +94,8 @@ func (h *MemoryHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.watch(w, r, parts[len(parts)-1])
 	case r.Method == http.MethodGet && strings.Contains(r.URL.Query().Get("labelSelector"), "!="): // all have the labels that are watched
 		_ = json.NewEncoder(w).Encode(metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}, Items: []metav1.PartialObjectMetadata{}})
+	case r.Method == http.MethodGet && h.ListsOnly && slices.ContainsFunc(h.kinds, func(k *memoryKind) bool { return k.Resource == parts[len(parts)-1] }):
+		h.list(w, r, parts[len(parts)-1])
 	case r.Method == http.MethodPost:
 		h.create(w, r, parts[len(parts)-1])
 	default:
@@ -125,28 +132,68 @@ func (h *MemoryHub) discover(w io.Writer, version schema.GroupVersion) {
 	_ = json.NewEncoder(w).Encode(list)
 }
 
+// list sends a page, or all to who takes what the cache of the API server has.
+func (h *MemoryHub) list(w io.Writer, r *http.Request, resource string) {
+	k := h.kinds[slices.IndexFunc(h.kinds, func(k *memoryKind) bool { return k.Resource == resource })]
+	query := r.URL.Query()
+	begin, _ := strconv.Atoi(query.Get("continue"))
+	end, more := k.objects, ""
+	if limit, _ := strconv.Atoi(query.Get("limit")); limit > 0 && begin+limit < k.objects && query.Get("resourceVersion") != "0" {
+		end = begin + limit
+		more = fmt.Sprintf(`,"continue":"%d"`, end)
+	}
+	kind := k.header(r)
+	_, _ = fmt.Fprintf(w, `{%s,"metadata":{"resourceVersion":"1"%s},"items":[`, strings.TrimSuffix(kind, `"`)+`List"`, more)
+	for i := begin; i < end; i++ {
+		separator := ","
+		if i == begin {
+			separator = ""
+		}
+		if _, err := fmt.Fprintf(w, "%s{%s,%s", separator, kind, k.object(i)[1:]); err != nil {
+			return
+		}
+	}
+	_, _ = io.WriteString(w, "]}")
+}
+
+// header returns the members with which an object begins, in the form that r accepts.
+func (k *memoryKind) header(r *http.Request) string {
+	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
+		return `"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata"`
+	}
+	return fmt.Sprintf(`"apiVersion":%q,"kind":%q`, k.GroupVersion(), k.kind)
+}
+
 // watch streams what there is, says that this is all, and then keeps silent.
 func (h *MemoryHub) watch(w http.ResponseWriter, r *http.Request, resource string) {
 	i := slices.IndexFunc(h.kinds, func(k *memoryKind) bool { return k.Resource == resource })
-	if i < 0 {
+	streams := r.URL.Query().Get("sendInitialEvents") != ""
+	switch {
+	case i < 0:
 		w.WriteHeader(http.StatusNotFound)
 		return
+	case h.ListsOnly && streams:
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity, Message: "sendInitialEvents is forbidden"})
+		return
 	}
-	k := h.kinds[i]
-	header := fmt.Sprintf(`"apiVersion":%q,"kind":%q`, k.GroupVersion(), k.kind)
-	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
-		header = `"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata"`
+	if !h.ListsOnly {
+		h.stream(w, r, h.kinds[i])
 	}
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+	<-r.Context().Done()
+}
+
+func (h *MemoryHub) stream(w io.Writer, r *http.Request, k *memoryKind) {
+	header := k.header(r)
 	for i := range k.objects {
 		if _, err := fmt.Fprintf(w, `{"type":"ADDED","object":{%s,%s}`+"\n", header, k.object(i)[1:]); err != nil {
 			return
 		}
 	}
 	_, _ = fmt.Fprintf(w, `{"type":"BOOKMARK","object":{%s,"metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", header)
-	if f, ok := w.(http.Flusher); ok {
-		f.Flush()
-	}
-	<-r.Context().Done()
 }
 
 func (h *MemoryHub) create(w http.ResponseWriter, r *http.Request, resource string) {

@@ -6,11 +6,13 @@ package appcache
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	toolscache "k8s.io/client-go/tools/cache"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -35,7 +37,11 @@ func Caches(argocdNamespace string, specLimit int) map[client.Object]cache.ByObj
 			Label:     pulledWorks,
 			Transform: manifestcache.Transform(payload.StoredOf, countRejected),
 		},
-		&argocd.AppProject{}:                {Namespaces: map[string]cache.Config{argocdNamespace: {}}, Transform: trimMetadata},
+		&argocd.AppProject{}: {Namespaces: map[string]cache.Config{argocdNamespace: {}}, Transform: trimMetadata},
+		&corev1.ConfigMap{}: {
+			Namespaces: map[string]cache.Config{argocdNamespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", argocd.ConfigMapName)}},
+			Transform:  trimSettings,
+		},
 		&clusterv1.ManagedCluster{}:         {Transform: trimCluster},
 		&clusterv1beta1.PlacementDecision{}: {Transform: trimMetadata},
 		argocd.ApplicationSetMetadata():     {Transform: trimDecisions},
@@ -88,6 +94,15 @@ func Whole(ctx context.Context, live client.Reader, app *argocd.Application, spe
 func trimMetadata(in any) (any, error) {
 	if o, ok := in.(metav1.Object); ok {
 		o.SetManagedFields(nil)
+	}
+	return in, nil
+}
+
+// trimSettings keeps of Argo CD's settings the one that is read.
+func trimSettings(in any) (any, error) {
+	if settings, ok := in.(*corev1.ConfigMap); ok {
+		settings.ManagedFields, settings.Annotations, settings.BinaryData = nil, nil, nil
+		maps.DeleteFunc(settings.Data, func(key, _ string) bool { return key != argocd.GlobalProjectsKey })
 	}
 	return in, nil
 }

@@ -7,12 +7,62 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 )
 
 // Fields is what a status should say, as a JSON merge patch says it: a nested
 // Fields is merged into the object there, nil removes the member, anything else
 // replaces it. Members that are not named stay.
 type Fields map[string]any
+
+// FieldsOf returns the members of a JSON object; none of anything else.
+func FieldsOf(raw json.RawMessage) Fields {
+	members, err := object(raw, "")
+	if err != nil {
+		return nil
+	}
+	fields := Fields{}
+	for name, value := range members {
+		fields[name] = value
+		if bytes.HasPrefix(value, []byte("{")) {
+			fields[name] = FieldsOf(value)
+		}
+	}
+	return fields
+}
+
+// Replace returns want with nil for everything that only old has.
+func Replace(old, want Fields) Fields {
+	all := maps.Clone(want)
+	for name, value := range old {
+		wanted, there := want[name]
+		before, wasObject := value.(Fields)
+		after, isObject := wanted.(Fields)
+		switch {
+		case !there:
+			all[name] = nil
+		case wasObject && isObject:
+			all[name] = Replace(before, after)
+		}
+	}
+	return all
+}
+
+// Optional removes a member rather than writing it empty.
+func Optional(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// OptionalList is [Optional] for a list.
+func OptionalList(list []string) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
 
 // Patch returns the smallest JSON merge patch that makes the status of an
 // Application say want, or nil when it does already. It carries the resource

@@ -39,6 +39,9 @@ type Facts struct {
 	// Project is the hub's AppProject that the Application names, nil for none; Default the
 	// hub's AppProject "default", nil for none.
 	Project, Default *argocd.AppProject
+	// ProjectProblem is what is invalid in the setting of the hub's Argo CD with its global
+	// projects, empty for nothing.
+	ProjectProblem string
 	// HasAgent: the target has an agent of argocd-agent. ByAgent names the agent by which
 	// argocd-agent delivers the Application as well, "" for none.
 	HasAgent bool

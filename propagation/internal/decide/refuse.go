@@ -144,6 +144,9 @@ func wellFormed(f Facts) *policy.Decision {
 		return refuse(policy.ReasonInvalidTarget, "not delivered: annotation %s is %.100q: want %s or %s, or remove it",
 			contract.ManagementPolicyAnnotation, f.Application.Annotations[contract.ManagementPolicyAnnotation], payload.ManagementNoTakeover, payload.ManagementObserve)
 	}
+	if name := payload.ProjectName(f.Application); f.ProjectProblem != "" && f.Project != nil && f.Settings.DeliverProject && name != argocd.DefaultProject {
+		return refuse(policy.ReasonProjectDenied, "not delivered: what AppProject %q inherits is not known: %s; correct it", name, f.ProjectProblem)
+	}
 	if _, err := payload.Redirect(f.Application.Spec, f.Application.Annotations); err != nil {
 		return refuse(policy.ReasonInvalidSpec, "not delivered: %v; correct it", err)
 	}

@@ -33,11 +33,15 @@ func TestDecide_refused(t *testing.T) {
 			s.May.Project = false
 			s.annotate(contract.PausedAnnotation, "delivery")
 		}, want: policy.ReasonProjectDenied},
-		"namespace":           {change: func(s *scene) { s.annotate(contract.AppNamespaceAnnotation, "gitops"); s.May.Namespace = false }, want: policy.ReasonNamespaceDenied, text: "--allowed-app-namespaces"},
-		"namespace invalid":   {change: func(s *scene) { s.annotate(contract.AppNamespaceAnnotation, "A b") }, want: policy.ReasonInvalidTarget, text: "namespace"},
-		"project":             {change: func(s *scene) { s.May.Project, s.Project = false, &argocd.AppProject{Spec: json.RawMessage(`{}`)} }, want: policy.ReasonProjectDenied, text: "spec.sourceNamespaces"},
-		"project not there":   {change: func(s *scene) { s.May.Project = false }, want: policy.ReasonProjectDenied, text: "there is no AppProject"},
-		"project malformed":   {change: func(s *scene) { s.Project = &argocd.AppProject{Spec: json.RawMessage(`{"sourceNamespaces":"team"}`)} }, want: policy.ReasonProjectDenied, text: "cannot be read"},
+		"namespace":         {change: func(s *scene) { s.annotate(contract.AppNamespaceAnnotation, "gitops"); s.May.Namespace = false }, want: policy.ReasonNamespaceDenied, text: "--allowed-app-namespaces"},
+		"namespace invalid": {change: func(s *scene) { s.annotate(contract.AppNamespaceAnnotation, "A b") }, want: policy.ReasonInvalidTarget, text: "namespace"},
+		"project":           {change: func(s *scene) { s.May.Project, s.Project = false, &argocd.AppProject{Spec: json.RawMessage(`{}`)} }, want: policy.ReasonProjectDenied, text: "spec.sourceNamespaces"},
+		"project not there": {change: func(s *scene) { s.May.Project = false }, want: policy.ReasonProjectDenied, text: "there is no AppProject"},
+		"project malformed": {change: func(s *scene) { s.Project = &argocd.AppProject{Spec: json.RawMessage(`{"sourceNamespaces":"team"}`)} }, want: policy.ReasonProjectDenied, text: "cannot be read"},
+		"global projects": {change: func(s *scene) {
+			s.Settings.DeliverProject, s.Project, s.ProjectProblem = true, &argocd.AppProject{Spec: json.RawMessage(`{}`)}, "globalProjects of ConfigMap argocd-cm"
+		}, want: policy.ReasonProjectDenied, text: "argocd-cm"},
+		"hydrator malformed":  {change: func(s *scene) { s.app.Spec = json.RawMessage(`{"sourceHydrator":[]}`) }, want: policy.ReasonInvalidSpec, text: "sourceHydrator"},
 		"by argocd-agent":     {change: func(s *scene) { s.ByAgent = "c9" }, want: policy.ReasonAlsoByAgent, text: "remove label"},
 		"policy invalid":      {change: func(s *scene) { s.annotate(contract.DeletionPolicyAnnotation, "nonsense") }, want: policy.ReasonInvalidTarget, text: "want prune or orphan"},
 		"set's policy":        {change: func(s *scene) { s.set(Words{Policy: policy.DeletionPolicy{Problem: "its value"}}) }, want: policy.ReasonInvalidTarget},

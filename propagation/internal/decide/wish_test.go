@@ -157,9 +157,9 @@ func TestDecide_wish(t *testing.T) {
 			s.delivered("w")
 			s.app.Operation = json.RawMessage(`{"sync":{}}`)
 		}, want: "w keep"},
-		"project forbids": {reason: "the managed cluster's Argo CD will refuse it", change: func(s *scene) {
+		"project forbids": {reason: "the managed cluster's Argo CD refuses it, and reports that", change: func(s *scene) {
 			s.Settings.DeliverProject, s.Project = true, &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Name: "wide"}, Spec: json.RawMessage(`{"destinations":[{"server":"https://other","namespace":"*"}]}`)}
-		}, want: "create; ProjectForbidsDestination", text: "spec.destinations"},
+		}, want: "create"},
 		"window": {reason: "what says when not to sync is not left behind in silence", change: func(s *scene) {
 			s.project("default")
 			s.Settings.DeliverProject = true

@@ -220,6 +220,14 @@ func (n *want) alreadyThere() []policy.Message {
 		payload.DeliveredName(n.app), n.current.Namespace, contract.ManagementPolicyAnnotation, payload.ManagementNoTakeover, why)}}
 }
 
+// hydrated reports whether the hub's Argo CD hydrates the source of the Application.
+func (n *want) hydrated() bool {
+	var status struct {
+		SourceHydrator json.RawMessage `json:"sourceHydrator"`
+	}
+	return json.Unmarshal(n.app.Status, &status) == nil && len(status.SourceHydrator) > 0
+}
+
 // warnings say what is wrong with a delivery although it is one.
 func (n *want) warnings() []policy.Message {
 	var found []policy.Message
@@ -230,14 +238,19 @@ func (n *want) warnings() []policy.Message {
 		add(policy.ReasonSkipReconcile, "delivered, but the hub's own Argo CD may deploy it too: set annotation %s to \"true\"", argocd.SkipReconcileAnnotation)
 	}
 	project := n.project()
-	if project != nil && !policy.ProjectAllows(project.Spec, n.app.Spec, n.app.Annotations) {
-		name, server := payload.Destination(n.app.Annotations)
-		add(policy.ReasonProjectForbids, "delivered, but AppProject %q does not allow destination %s on the managed cluster: add it to spec.destinations of the project", project.Name, name+server)
-	}
 	if project != nil && payload.WindowEscaped(project.Spec, n.app) {
 		name, server := payload.Destination(n.app.Annotations)
 		add(policy.ReasonWindow, "delivered, but a sync window of AppProject %q that is about cluster %q is not about destination %s, which an annotation names, and has no effect there: add the destination to the clusters of the window",
 			project.Name, n.app.Annotations[contract.ClusterAnnotation], name+server)
+	}
+	if project != nil {
+		if field := policy.SignaturesOf(project.Spec); field != "" && (n.current == nil || !n.current.Compared()) {
+			add(policy.ReasonSignatures, "delivered, but AppProject %q demands signed commits (spec.%s), and cluster %q has not compared with one yet: its Argo CD needs the public keys in ConfigMap argocd-gpg-keys-cm, which do not travel",
+				project.Name, field, n.app.Annotations[contract.ClusterAnnotation])
+		}
+	}
+	if payload.Hydrates(n.app.Spec) && !n.hydrated() {
+		add(policy.ReasonNotHydrated, "delivered with the branch of spec.sourceHydrator.syncSource as its source, but the hub's Argo CD does not hydrate an Application with annotation %s: hydrate the branch by another Application, or in your pipeline", argocd.SkipReconcileAnnotation)
 	}
 	if windows := n.facts.Default; n.facts.Settings.DeliverProject && windows != nil && payload.ProjectName(n.app) == argocd.DefaultProject && payload.Windowed(windows.Spec, n.app) {
 		add(policy.ReasonWindow, "delivered, but AppProject %q is not, so its sync windows have no effect there: choose another project, or set the window on the managed cluster", windows.Name)

@@ -6,6 +6,7 @@ package deliver
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -36,6 +37,8 @@ type managed struct {
 	// operation waits or runs; refresh waits.
 	operation, refresh string
 	running            bool
+	// phase and startedAt are of the last operation.
+	phase, startedAt string
 	// ran and refreshed count what Argo CD did, ended what was terminated.
 	ran, refreshed, ended int
 	// values are further feedback values.
@@ -69,7 +72,7 @@ func (m *managed) apply() {
 	}
 	if len(app.Status) > 0 && json.Unmarshal(app.Status, &status) == nil && status.OperationState.Phase == argocd.OperationTerminating && m.running {
 		m.ended++
-		m.operation, m.running = "", false
+		m.operation, m.running, m.phase = "", false, argocd.OperationFailed
 	}
 }
 
@@ -78,7 +81,8 @@ func (m *managed) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.operation != "" && !m.running {
-		m.running = true
+		m.running, m.phase = true, argocd.OperationRunning
+		m.startedAt = fmt.Sprintf("2026-11-20T10:%02d:00Z", m.ran)
 		m.ran++
 	}
 	if m.refresh != "" {
@@ -91,7 +95,7 @@ func (m *managed) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.running {
-		m.operation, m.running = "", false
+		m.operation, m.running, m.phase = "", false, argocd.OperationSucceeded
 	}
 }
 
@@ -112,8 +116,8 @@ func (m *managed) report() {
 		if m.operation != "" {
 			values[contract.FeedbackOperationOwner] = "work-agent"
 		}
-		if m.running {
-			values[contract.FeedbackOperationPhase], values[contract.FeedbackOperationStartedAt] = argocd.OperationRunning, "2026-11-20T10:00:00Z"
+		if m.phase != "" {
+			values[contract.FeedbackOperationPhase], values[contract.FeedbackOperationStartedAt] = m.phase, m.startedAt
 		}
 		m.mu.Unlock()
 		asked := map[string]bool{}

@@ -58,7 +58,7 @@ func (c *cacheReader) Cluster(ctx context.Context, name string) (*clusterv1.Mana
 
 // Project implements [reader].
 func (c *cacheReader) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
-	return readObject(ctx, c.cache, types.NamespacedName{Namespace: c.options.ArgoCDNamespace, Name: name}, &argocd.AppProject{})
+	return readProject(ctx, c.cache, c.options.ArgoCDNamespace, name)
 }
 
 // Bound implements [reader]. Only where no PlacementDecision selects the cluster are all of the

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -55,6 +56,8 @@ func kindOf(o client.Object) string {
 		return argocd.AppProjectKind
 	case *clusterv1.ManagedCluster:
 		return "ManagedCluster"
+	case *corev1.ConfigMap:
+		return "ConfigMap"
 	}
 	return appcache.WorkKind.Kind
 }

@@ -75,7 +75,7 @@ func (l *liveReader) Cluster(ctx context.Context, name string) (*clusterv1.Manag
 
 // Project implements [reader].
 func (l *liveReader) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
-	project, err := readObject(ctx, l.api, types.NamespacedName{Namespace: l.cache.options.ArgoCDNamespace, Name: name}, &argocd.AppProject{})
+	project, err := readProject(ctx, l.api, l.cache.options.ArgoCDNamespace, name)
 	if project != nil {
 		project.ManagedFields = nil
 	}

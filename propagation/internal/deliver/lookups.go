@@ -5,6 +5,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -86,6 +87,10 @@ func (p *lookups) project(ctx context.Context, name string) (*argocd.AppProject,
 		return project, nil // nothing can have an invalid name
 	}
 	project, err := p.from.Project(ctx, name)
+	var invalid *policy.SettingError
+	if errors.As(err, &invalid) {
+		p.facts.ProjectProblem, err = invalid.Error(), nil // an error would stop a revocation as well
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +125,7 @@ func (p *lookups) stale(ctx context.Context, work *manifestcache.Work) (bool, er
 		return false, nil
 	}
 	project, err := p.project(ctx, work.Stored.Project)
-	if err != nil || project == nil || !payload.Outdated(work, project, p.facts.Settings.InstanceLabel) {
+	if err != nil || project == nil || p.facts.ProjectProblem != "" || !payload.Outdated(work, project, p.facts.Settings.InstanceLabel) {
 		return false, err
 	}
 	admits := func(namespace string) bool {

@@ -21,6 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // operations sees one-time requests of Applications through.
@@ -80,7 +81,7 @@ func (op *operations) next(ctx context.Context, p *pass) error {
 	case p.facts.Request.Claim == "":
 		return op.endRefresh(ctx, app, step.Request.ID)
 	}
-	return op.finish(ctx, app, conditions, step.Request.ID, step.Done)
+	return op.finish(ctx, &p.facts, conditions, step.Request.ID, step.Done)
 }
 
 // sending notes that a refresh that comes alone is about to be sent.
@@ -113,11 +114,22 @@ func (op *operations) claim(ctx context.Context, app *argocd.Application, curren
 }
 
 // finish removes the kinds of request that are done together with their claim: one
-// write, so that there is no moment in which they could be taken for new.
-func (op *operations) finish(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string, kinds []string) error {
+// write, so that there is no moment in which they could be taken for new. The same write shows
+// the operation in the status, because nothing has it afterwards.
+func (op *operations) finish(ctx context.Context, facts *decide.Facts, current []appstatus.Condition, id string, kinds []string) error {
+	app := facts.Application
 	merged, _ := appstatus.Merge(current, isClaimCondition, nil, op.now())
-	metadata := map[string]any{"resourceVersion": app.ResourceVersion}
-	patch := map[string]any{"metadata": metadata, "status": conditionsField(merged)}
+	metadata, shown := map[string]any{"resourceVersion": app.ResourceVersion}, conditionsField(merged)
+	for i := range facts.Works {
+		work := facts.Works[i].Work
+		if run := request.RunOf(app, work); run.OfHub {
+			observed := work.Observe(status.Cluster{Available: true})
+			if state := run.State(app.Status, &observed); state != nil {
+				shown["operationState"] = state
+			}
+		}
+	}
+	patch := map[string]any{"metadata": metadata, "status": shown}
 	for _, kind := range kinds {
 		switch kind {
 		case request.KindOperation:

@@ -5,6 +5,7 @@ package deliver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -69,8 +70,34 @@ func settledAgain(t *testing.T, app *argocd.Application, m *managed) {
 		}
 		return nil
 	})
+	if m.ran > 0 {
+		showsOperation(t, app, m)
+	}
 	m.apply()
 	m.report()
+}
+
+// showsOperation checks that the hub shows whose the last run is, and when it began.
+func showsOperation(t *testing.T, app *argocd.Application, m *managed) {
+	t.Helper()
+	stored := &argocd.Application{}
+	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
+		t.Fatal(err)
+	}
+	var status struct {
+		OperationState struct {
+			StartedAt string
+			Operation struct {
+				InitiatedBy struct{ Username string }
+			}
+		}
+	}
+	if err := json.Unmarshal(stored.Status, &status); err != nil {
+		t.Fatalf("decode %s: %v", stored.Status, err)
+	}
+	if state := status.OperationState; state.Operation.InitiatedBy.Username != "admin" || state.StartedAt != m.startedAt {
+		t.Errorf("the hub shows the operation %s, want that of admin at %s", stored.Status, m.startedAt)
+	}
 }
 
 func TestOperationRunsOnce(t *testing.T) {

@@ -92,7 +92,9 @@ func TestMendedSpecPassesAnUnseenOperation(t *testing.T) {
 	if said(t, app)[request.ClaimCondition] == "" {
 		t.Error("the claim is gone")
 	}
-	edit(t, app, func(a *argocd.Application) { a.Operation = []byte(`{"sync":{"revision":"two"}}`) })
+	edit(t, app, func(a *argocd.Application) {
+		a.Operation = []byte(`{"initiatedBy":{"username":"admin"},"sync":{"revision":"two"}}`)
+	})
 	setPath(t, app, "mended", "again")
 	testkit.Eventually(t, "the spec mended again", func() error {
 		return errors.Join(carries(t, app, `"path":"again"`), carries(t, app, `"revision":"main"`))

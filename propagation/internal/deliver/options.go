@@ -20,6 +20,10 @@ const (
 	BindingNone      = "none"
 )
 
+// recreateGrace is longer than kubectl replace --force takes, or an ApplicationSet that is
+// generated again.
+const recreateGrace = 5 * time.Second
+
 // Options are the settings of delivery.
 type Options struct {
 	// ArgoCDNamespace is where the hub's Argo CD keeps its AppProjects.
@@ -38,7 +42,7 @@ type Options struct {
 	// lost before it counts.
 	BindingGrace time.Duration
 	// RecreateGrace is how long a deleted Application must stay away before its copy
-	// goes, when nothing held up its deletion.
+	// goes, when nothing held up its deletion. It has no flag: tests set another.
 	RecreateGrace time.Duration
 	// Concurrency is how many Applications are worked on at a time. In a storm of
 	// statuses the mirror with ten gets less of an API server at its limit than the
@@ -62,7 +66,7 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.Var(&o.AppNamespaces, "allowed-app-namespaces", "comma-separated `hub=target` pairs of namespaces: where Applications outside the Argo CD namespace may be delivered to besides their own namespace; hub may have *, ? and [sets], target is a namespace on the managed cluster; without any they stay in their namespace")
 	fs.StringVar(&o.Binding, "cluster-binding", BindingPlacement, "what lets a namespace deliver to a cluster: placement (a PlacementDecision in the namespace selects it) or none (every namespace may)")
 	fs.DurationVar(&o.BindingGrace, "binding-grace", 5*time.Minute, "how long a cluster must be without a PlacementDecision, or an AppProject must not allow the Application's namespace, before delivered Applications are withdrawn; minutes, since a restored hub or a recreated Placement has its decisions back late")
-	fs.DurationVar(&o.RecreateGrace, "recreate-grace", 5*time.Second, "how long after the deletion of an Application without a finalizer its delivered copy is withdrawn; one that is recreated in time (kubectl replace --force, a regenerated ApplicationSet) keeps its copy")
+	o.RecreateGrace = recreateGrace
 	fs.IntVar(&o.Concurrency, "max-concurrent-reconciles", 20, "maximum number of Applications that are delivered at a time, and whose status is mirrored at a time")
 	fs.BoolVar(&o.Namespace, "deliver-namespace", true, "create the Application's namespace on the managed cluster")
 	fs.BoolVar(&o.Project, "deliver-project", true, "deliver the AppProject that an Application names, unless it is \"default\"")
@@ -87,9 +91,6 @@ func (o *Options) Validate() error {
 	}
 	if o.BindingGrace < 0 {
 		errs = append(errs, fmt.Errorf("--binding-grace %s: want zero or more", o.BindingGrace))
-	}
-	if o.RecreateGrace < 0 {
-		errs = append(errs, fmt.Errorf("--recreate-grace %s: want zero or more", o.RecreateGrace))
 	}
 	if o.SizeLimit < 1 {
 		errs = append(errs, fmt.Errorf("--manifestwork-size-limit %d: want a positive number of bytes", o.SizeLimit))

@@ -86,7 +86,7 @@ func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []st
 		return left
 	}
 	// One that cannot be read now may have travelled all the same.
-	if project, err := readObject(ctx, rep.client, client.ObjectKey{Namespace: rep.options.ArgoCDNamespace, Name: payload.ProjectName(app)}, &argocd.AppProject{}); err != nil || project != nil {
+	if project, err := readProject(ctx, rep.client, rep.options.ArgoCDNamespace, payload.ProjectName(app)); err != nil || project != nil {
 		left = append(left, "AppProject "+payload.ProjectNamespace(app, rep.options.ArgoCDNamespace)+"/"+payload.ProjectName(app))
 	}
 	return left

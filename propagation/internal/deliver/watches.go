@@ -30,6 +30,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -58,6 +59,9 @@ func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) e
 			return append(wa.applications(ctx, applicationsByCluster, d.Namespace, chosen(d)...), wa.on(ctx, d.Namespace, chosen(d)...)...)
 		})).
 		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(wa.ofProject)).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request {
+			return wa.group(ctx, "", "")
+		}), builder.WithPredicates(globalProjectsChanged(wa.options.ArgoCDNamespace))).
 		WithOptions(wa.controllerOptions()).
 		Complete(r)
 	if err != nil {
@@ -96,10 +100,18 @@ func (wa *watcher) rivals(ctx context.Context, o client.Object) []reconcile.Requ
 }
 
 // ofProject maps an AppProject to its Applications, and to those of the works that carry it: an
-// Application that is gone, or names another project by now, may have left some. Those of the
+// Application that is gone, or names another project by now, may have left some. All Applications
+// are looked at when others inherit from the AppProject. Those of the
 // default project in the Argo CD namespace, which it may only have to say something of its sync
 // windows, are looked for: an index of them would cost more.
 func (wa *watcher) ofProject(ctx context.Context, o client.Object) []reconcile.Request {
+	setting, err := globalProjects(ctx, wa.client, wa.options.ArgoCDNamespace)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot read the settings of Argo CD from the cache", "namespace", wa.options.ArgoCDNamespace)
+	}
+	if policy.IsGlobalProject(setting, o.GetName()) {
+		return wa.group(ctx, "", "")
+	}
 	requests := append(wa.applications(ctx, applicationsByProject, "", o.GetName()), wa.carrying(ctx, o.GetName())...)
 	if o.GetName() != argocd.DefaultProject || !wa.options.Project {
 		return requests
@@ -266,23 +278,30 @@ func (wa *watcher) decided(ctx context.Context, before, after client.Object, q w
 	}
 }
 
-// enqueueGroup enqueues the Applications of an ApplicationSet, with set empty all of a
-// namespace, with both empty all of the hub; those that are gone and have a work among them.
 func (wa *watcher) enqueueGroup(ctx context.Context, namespace, set string, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	for _, request := range wa.group(ctx, namespace, set) {
+		q.Add(request)
+	}
+}
+
+// group returns the Applications of an ApplicationSet, with set empty all of a
+// namespace, with both empty all of the hub; those that are gone and have a work among them.
+func (wa *watcher) group(ctx context.Context, namespace, set string) (requests []reconcile.Request) {
 	var apps argocd.ApplicationList
 	if err := wa.client.List(ctx, &apps, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "namespace", namespace)
 	}
 	for i := range apps.Items {
 		if set == "" || apps.Items[i].OwningApplicationSet() == set {
-			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&apps.Items[i])})
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&apps.Items[i])})
 		}
 	}
 	for _, work := range wa.index.All() {
 		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || decide.GroupOf(work).Set == set) {
-			q.Add(reconcile.Request{NamespacedName: app})
+			requests = append(requests, reconcile.Request{NamespacedName: app})
 		}
 	}
+	return requests
 }
 
 // applicationChanged lets through what can change a decision or a payload, and
@@ -333,6 +352,9 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 		// What is only read, or was not to be taken over, is spoken of.
 		if after.Annotations[contract.ObservedAnnotation] != "" || before.Refusal() != after.Refusal() {
 			return true
+		}
+		if after.Stored.ProjectHash != "" && before.Compared() != after.Compared() {
+			return true // whether the cluster has the keys of an AppProject is known by it
 		}
 		// an end without cascade waits for it
 		reported := before.Feedback(contract.FeedbackRequest) != after.Feedback(contract.FeedbackRequest)

@@ -251,7 +251,7 @@ func (wr *writer) updateProject(ctx context.Context, work *manifestcache.Work) e
 		return err
 	}
 	changed, err := payload.UpdateProjects(&stored.Spec, work.Namespace, wr.options.InstanceLabel, func(name string) (*argocd.AppProject, error) {
-		return readObject(ctx, wr.client, client.ObjectKey{Namespace: wr.options.ArgoCDNamespace, Name: name}, &argocd.AppProject{})
+		return readProject(ctx, wr.client, wr.options.ArgoCDNamespace, name)
 	})
 	if err != nil || !changed {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
@@ -21,7 +22,7 @@ func BenchmarkStatusPatch(b *testing.B) {
 	observed.Health, observed.Sync, observed.Revision = argocd.HealthHealthy, argocd.SyncSynced, "53e28ff20cc530b9ada2173fbbd64d48338583ba"
 	now := time.Unix(1_000_000_000, 0)
 	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}}
-	first, err := statusPatch(app, observed, "", now)
+	first, err := statusPatch(app, observed, request.Run{}, "", now)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func BenchmarkStatusPatch(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				patch, err := statusPatch(app, c.observed, "", now)
+				patch, err := statusPatch(app, c.observed, request.Run{}, "", now)
 				if err != nil || (patch != nil) != c.writes {
 					b.Fatalf("patch %s, %v", patch, err)
 				}

@@ -20,6 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -120,7 +121,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 		if d.wait = r.delay(key, facts{initial: !hasHealth(app.Status)}); d.wait > 0 {
 			return d, nil
 		}
-		d.patch, err = statusPatch(app, status.Nothing(), "", r.now())
+		d.patch, err = statusPatch(app, status.Nothing(), request.Run{}, "", r.now())
 		return d, err
 	}
 	state, err := r.cluster(ctx, cluster)
@@ -140,7 +141,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 		return d, nil
 	}
 	d.source = observed.Work
-	d.patch, err = statusPatch(app, observed, r.memory.source(key), r.now())
+	d.patch, err = statusPatch(app, observed, request.RunOf(app, work), r.memory.source(key), r.now())
 	return d, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
@@ -83,7 +84,7 @@ func TestStatusPatch_saysWhenItWasCompared(t *testing.T) {
 		{reason: "with another change", at: "2036-11-20T09:39:00Z", revision: "b", want: "2036-11-20T09:39:00Z"},
 	} {
 		observed.ReconciledAt, observed.Revision = step.at, step.revision
-		patch, err := statusPatch(app, observed, "", time.Now())
+		patch, err := statusPatch(app, observed, request.Run{}, "", time.Now())
 		if err != nil || (patch != nil) != (step.want != "") {
 			t.Fatalf("%s: %s, %v", step.reason, patch, err)
 		}
@@ -97,7 +98,7 @@ func TestStatusPatch_saysWhenItWasCompared(t *testing.T) {
 		if sent.Status.ReconciledAt != step.want {
 			t.Errorf("%s: %s, want %q", step.reason, patch, step.want)
 		}
-		whole, err := statusPatch(&argocd.Application{}, observed, "", time.Now())
+		whole, err := statusPatch(&argocd.Application{}, observed, request.Run{}, "", time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +107,7 @@ func TestStatusPatch_saysWhenItWasCompared(t *testing.T) {
 		app.Status = written.Status
 	}
 	observed.Reason, observed.ReconciledAt, observed.Sync = status.ChangePending, "2036-11-20T10:00:00Z", argocd.SyncOutOfSync
-	if patch, err := statusPatch(app, observed, "", time.Now()); err != nil || strings.Contains(string(patch), "reconciledAt") {
+	if patch, err := statusPatch(app, observed, request.Run{}, "", time.Now()); err != nil || strings.Contains(string(patch), "reconciledAt") {
 		t.Errorf("what the hub says by itself was compared by nobody: %s, %v", patch, err)
 	}
 }
@@ -126,7 +127,7 @@ func TestStatusPatch_isNothingOnceWritten(t *testing.T) {
 			app := &argocd.Application{}
 			app.Labels = map[string]string{contract.PullLabel: "true"}
 			app.Annotations = map[string]string{contract.ClusterAnnotation: "cluster1"}
-			patch, err := statusPatch(app, observed, "", time.Now())
+			patch, err := statusPatch(app, observed, request.Run{}, "", time.Now())
 			if err != nil || patch == nil {
 				t.Fatalf("%s, %v", patch, err)
 			}
@@ -136,7 +137,7 @@ func TestStatusPatch_isNothingOnceWritten(t *testing.T) {
 			if _, err := manifestcache.TrimApplication(1 << 20)(app); err != nil {
 				t.Fatal(err)
 			}
-			if patch, err = statusPatch(app, observed, "", time.Now()); err != nil || patch != nil {
+			if patch, err = statusPatch(app, observed, request.Run{}, "", time.Now()); err != nil || patch != nil {
 				t.Errorf("it would be written again: %s, %v", patch, err)
 			}
 		})

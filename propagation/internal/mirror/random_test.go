@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -42,6 +43,9 @@ type pulled struct {
 	target string // the cluster that it asks for; "": it is not pulled now
 	works  map[string]*workv1.ManifestWork
 	words  map[string]string // by cluster: what its agent reported, in short
+	// operator is who began the operation that the status shows; "": that is not known, because
+	// the Application moved, or another client wrote its status.
+	operator string
 }
 
 // model is all that the mirror has to achieve: what each Application says.
@@ -156,8 +160,12 @@ func (f *random) rest() {
 	testkit.Eventually(f.t, "every Application to say what its cluster said", func() error {
 		var errs []error
 		for _, name := range slices.Sorted(maps.Keys(want)) {
-			if got := statusOf(f.t, f.apps[name].app).short(); got != want[name] {
-				errs = append(errs, fmt.Errorf("%s on %s says %q, want %q", name, f.apps[name].target, got, want[name]))
+			got, p := statusOf(f.t, f.apps[name].app), f.apps[name]
+			if short := got.short(); short != want[name] {
+				errs = append(errs, fmt.Errorf("%s on %s says %q, want %q", name, p.target, short, want[name]))
+			}
+			if p.operator != "" && got.operator() != p.operator {
+				errs = append(errs, fmt.Errorf("the operation of %s is by %q, want %q", name, got.operator(), p.operator))
 			}
 		}
 		return errors.Join(errs...)
@@ -207,8 +215,24 @@ func (f *random) say() {
 	health := []string{"Healthy", "Missing"}[f.r.IntN(2)]
 	revision := fmt.Sprintf("%08x", f.r.Uint32())
 	phase := []string{"Running", "Failed", "Succeeded"}[f.r.IntN(3)]
-	report(f.t, p.works[cluster], "healthStatus", health, "syncStatus", "Synced", "syncRevision", revision,
-		"operationStatePhase", phase, "operationStateStartedAt", fmt.Sprintf("2036-11-20T09:%02d:00Z", f.r.IntN(60)))
+	f.next++
+	claim, user := fmt.Sprintf("operation-%d", f.next), ""
+	if cluster == p.target {
+		if p.operator = "automated"; f.r.IntN(2) == 0 {
+			user = fmt.Sprintf("user-%d", f.next)
+			p.operator = user
+		}
+		ask(f.t, p.app, p.works[cluster], claim, user)
+	}
+	values := []string{"healthStatus", health, "syncStatus", "Synced", "syncRevision", revision,
+		"operationStatePhase", phase, "operationStateStartedAt", time.Date(2036, 11, 20, 9, 0, f.next, 0, time.UTC).Format(time.RFC3339)}
+	if user != "" {
+		values = append(values, contract.FeedbackRequest, claim)
+		if phase == "Running" {
+			values = append(values, contract.FeedbackOperationOwner, "work-agent")
+		}
+	}
+	report(f.t, p.works[cluster], values...)
 	p.words[cluster] = health + "/Synced@" + revision + " " + phase
 }
 
@@ -226,6 +250,7 @@ func (f *random) drop(p *pulled, cluster string) {
 	}
 	delete(p.works, cluster)
 	delete(p.words, cluster)
+	p.operator = ""
 }
 
 // retarget moves an Application, or takes it out of the pull model.
@@ -234,7 +259,7 @@ func (f *random) retarget() {
 	if p == nil {
 		return
 	}
-	p.target = f.anyCluster()
+	p.target, p.operator = f.anyCluster(), ""
 	if f.r.IntN(3) == 0 {
 		p.target = ""
 	}
@@ -253,6 +278,7 @@ func (f *random) meddle() {
 	if p := f.pick(anyOf); p != nil {
 		lies := []string{`{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"lie"}}`, `{}`, `{"conditions":[{"type":"ClusterUnreachableWarning","message":"lie"}]}`}
 		lie := lies[f.r.IntN(len(lies))]
+		p.operator = ""
 		testkit.Edit(f.t, hub.client, p.app, func(a *argocd.Application) { a.Status = []byte(lie) })
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
@@ -28,8 +29,6 @@ type written struct {
 		Message    string    `json:"message"`
 		SyncResult revisions `json:"syncResult"`
 	} `json:"operationState"`
-	// status is the whole of it, for what others wrote there.
-	status json.RawMessage
 }
 
 // revisions is that of an Application's source, or those of several.
@@ -40,18 +39,17 @@ type revisions struct {
 
 // statusPatch returns the merge patch that makes the Application's status say
 // what was observed, or nil when it does. source is the UID of the ManifestWork that the
-// stored status comes from, empty when that is not known. Annotations that are named leave the
-// Application with it.
-func statusPatch(app *argocd.Application, observed status.Observation, source types.UID, now time.Time) ([]byte, error) {
+// stored status comes from, empty when that is not known. run says whose the observed operation is.
+func statusPatch(app *argocd.Application, observed status.Observation, run request.Run, source types.UID, now time.Time) ([]byte, error) {
 	before, err := read(app.Status)
 	if err != nil {
 		return nil, err
 	}
 	observed = status.FillTransientGaps(previous(before, source), observed)
 	want := appstatus.Fields{
-		"health":         appstatus.Fields{"status": observed.Health, "message": orNothing(observed.HealthMessage)},
-		"sync":           appstatus.Fields{"status": observed.Sync, "revision": orNothing(observed.Revision), "revisions": orNone(observed.Revisions)},
-		"operationState": operationState(before, &observed),
+		"health":         appstatus.Fields{"status": observed.Health, "message": appstatus.Optional(observed.HealthMessage)},
+		"sync":           appstatus.Fields{"status": observed.Sync, "revision": appstatus.Optional(observed.Revision), "revisions": appstatus.OptionalList(observed.Revisions)},
+		"operationState": run.State(app.Status, &observed),
 	}
 	if err := conditions(want, app.Status, status.OwnsStatusCondition, observed.StatusConditions(), now); err != nil {
 		return nil, err
@@ -109,7 +107,7 @@ func conditions(want appstatus.Fields, status json.RawMessage, owned func(string
 }
 
 func read(status json.RawMessage) (written, error) {
-	w := written{status: status}
+	var w written
 	if len(status) == 0 {
 		return w, nil
 	}
@@ -146,61 +144,4 @@ func previous(w written, source types.UID) status.Observation {
 			Message:    w.OperationState.Message,
 		},
 	}
-}
-
-func operationState(before written, observed *status.Observation) any {
-	operation := observed.Operation
-	if operation.Phase == "" {
-		return nil
-	}
-	state := appstatus.Fields{}
-	inner := appstatus.Fields{}
-	switch {
-	case before.OperationState.StartedAt != operation.StartedAt:
-		// Another operation: nothing of the one before may stay under its name.
-		old := members(members(before.status)["operationState"])
-		for name := range old {
-			state[name] = nil
-		}
-		for name := range members(old["operation"]) {
-			inner[name] = nil
-		}
-		state["phase"] = operation.Phase
-	case before.OperationState.Phase == argocd.OperationTerminating && operation.Phase == argocd.OperationRunning:
-		// A user of the hub terminates it; the managed cluster has not got that yet.
-		state["phase"] = argocd.OperationTerminating
-	default:
-		state["phase"] = operation.Phase
-	}
-	state["operation"], state["startedAt"] = inner, operation.StartedAt
-	state["finishedAt"], state["message"] = orNothing(operation.FinishedAt), orNothing(operation.Message)
-	if observed.OperationRevision != "" || len(observed.OperationRevisions) > 0 {
-		// the CRD wants a revision, be it that of no source
-		state["syncResult"] = appstatus.Fields{"revision": observed.OperationRevision, "revisions": orNone(observed.OperationRevisions)}
-	}
-	return state
-}
-
-// members returns the members of an object; of anything else there are none.
-func members(raw json.RawMessage) (m map[string]json.RawMessage) {
-	if json.Unmarshal(raw, &m) != nil {
-		return nil
-	}
-	return m
-}
-
-// orNone is orNothing for a list.
-func orNone(list []string) any {
-	if len(list) == 0 {
-		return nil
-	}
-	return list
-}
-
-// orNothing removes a member rather than writing it empty.
-func orNothing(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +27,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
@@ -242,8 +245,14 @@ type hubStatus struct {
 
 	OperationState *struct {
 		Phase, StartedAt, FinishedAt, Message string
-		Operation                             *struct{}
-		SyncResult                            struct {
+		Operation                             *struct {
+			InitiatedBy struct {
+				Username  string
+				Automated bool
+			}
+			Info []struct{ Name, Value string }
+		}
+		SyncResult struct {
 			Revision  *string
 			Revisions []string
 		}
@@ -261,9 +270,56 @@ func (s *hubStatus) short() string {
 		out += " " + s.OperationState.Phase
 	}
 	for _, c := range s.Conditions {
-		out += " " + c.Type
+		if c.Type != request.ClaimCondition { // which is not the mirror's
+			out += " " + c.Type
+		}
 	}
 	return out
+}
+
+// operator is who began the operation that a status shows, "" where it does not.
+func (s *hubStatus) operator() string {
+	switch o := s.OperationState; {
+	case o == nil || o.Operation == nil:
+		return ""
+	case o.Operation.InitiatedBy.Automated:
+		return "automated"
+	default:
+		return o.Operation.InitiatedBy.Username
+	}
+}
+
+// ask has the hub ask for an operation that the work carries, or for none with an empty user.
+func ask(t testing.TB, app *argocd.Application, w *workv1.ManifestWork, claim, user string) {
+	t.Helper()
+	testkit.Edit(t, hub.client, w, func(w *workv1.ManifestWork) { w.Annotations[contract.RequestAnnotation] = claim })
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
+		a.Operation = nil
+		if user != "" {
+			a.Operation = fmt.Appendf(nil, `{"initiatedBy":{"username":%q},"info":[{"name":"promotion","value":%q}],"sync":{"revision":"main"}}`, user, claim)
+		}
+		status := map[string]json.RawMessage{}
+		if len(a.Status) > 0 {
+			if err := json.Unmarshal(a.Status, &status); err != nil {
+				t.Fatal(err)
+			}
+		}
+		conditions, err := appstatus.Conditions(a.Status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var own []appstatus.Condition
+		if user != "" {
+			own = []appstatus.Condition{{Type: request.ClaimCondition, Message: request.ClaimMessage(claim, w.Namespace)}}
+		}
+		conditions, _ = appstatus.Merge(conditions, func(kind string) bool { return kind == request.ClaimCondition }, own, time.Now())
+		if status["conditions"], err = json.Marshal(conditions); err != nil {
+			t.Fatal(err)
+		}
+		if a.Status, err = json.Marshal(status); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func stored(t testing.TB, app *argocd.Application) *argocd.Application {

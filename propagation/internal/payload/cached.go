@@ -106,8 +106,5 @@ func StoredSpecPatch(current *manifestcache.Work, now *metav1.PartialObjectMetad
 	if is, noted := strings.CutPrefix(current.Annotations[contract.StoredSpecAnnotation], stored+"/"); noted {
 		stored = is
 	}
-	return encode("ManifestWork patch", []patchOperation{
-		{"replace", "/metadata/resourceVersion", now.ResourceVersion},
-		{"add", "/metadata/annotations/" + pointer.Replace(contract.StoredSpecAnnotation), written + "/" + stored},
-	})
+	return patchOf(now.ResourceVersion, patchOperation{"add", "/metadata/annotations/" + pointer.Replace(contract.StoredSpecAnnotation), written + "/" + stored})
 }

@@ -30,36 +30,60 @@ func members(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// withoutMember returns a JSON object without the member called name of the object at
-// a path in it; the other members are not decoded.
-func withoutMember(raw json.RawMessage, name string, path ...string) (json.RawMessage, error) {
+// decode decodes a value; nothing leaves into as it is.
+func decode(raw json.RawMessage, into any) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	return json.Unmarshal(raw, into)
+}
+
+// edit returns a JSON object with another value at a path in it. change gets the value, nil for
+// none, and returns the new one, nil for none. The other members are not decoded, and what does
+// not change stays byte for byte.
+func edit(raw json.RawMessage, change func(json.RawMessage) (json.RawMessage, error), path ...string) (json.RawMessage, error) {
+	if len(path) == 0 {
+		return change(raw)
+	}
 	fields, err := members(raw)
 	if err != nil {
 		return nil, err
 	}
-	next := name
-	if len(path) > 0 {
-		next = path[0]
-	}
-	value, there := fields[next]
+	before := fields[path[0]]
+	after, err := edit(before, change, path[1:]...)
 	switch {
-	case !there:
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path[0], err)
+	case bytes.Equal(before, after):
 		return raw, nil
-	case len(path) == 0:
-		delete(fields, name)
-		return encode(name, fields)
+	case fields == nil:
+		fields = map[string]json.RawMessage{}
 	}
-	if fields[next], err = withoutMember(value, name, path[1:]...); err != nil {
-		return nil, fmt.Errorf("%s: %w", next, err)
+	fields[path[0]] = after
+	if after == nil {
+		delete(fields, path[0])
 	}
-	return encode(next, fields)
+	return encode(path[0], fields)
 }
+
+// remove is a change for [edit].
+func remove(json.RawMessage) (json.RawMessage, error) { return nil, nil }
 
 // patchOperation is one operation of a JSON patch (RFC 6902).
 type patchOperation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
+}
+
+// patchOf returns the JSON patch of a ManifestWork as it was at a resource version. That is
+// replaced, not tested: then the API server answers with a conflict when the work has changed, and
+// not with the 422 of a failed test. No operations are no patch.
+func patchOf(resourceVersion string, operations ...patchOperation) (json.RawMessage, error) {
+	if len(operations) == 0 {
+		return nil, nil
+	}
+	return encode("ManifestWork patch", append([]patchOperation{{"replace", "/metadata/resourceVersion", resourceVersion}}, operations...))
 }
 
 // pointer escapes a key for a JSON pointer (RFC 6901).

@@ -4,10 +4,13 @@
 package payload
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -117,12 +120,12 @@ func applicationManifest(p Inputs, spec json.RawMessage) (json.RawMessage, error
 }
 
 // projectManifest returns the AppProject as a managed cluster gets it. Its spec is the
-// hub's, byte for byte but for the clusters of sync windows: what it forbids on the hub
-// stays forbidden.
+// hub's, byte for byte but for the clusters of sync windows and service accounts: what it forbids
+// on the hub stays forbidden.
 func projectManifest(project *argocd.AppProject, namespace, cluster, instanceLabel string) (json.RawMessage, error) {
-	spec, err := windowsFor(project.Spec, cluster)
+	spec, err := forCluster(project.Spec, cluster)
 	if err != nil {
-		return nil, fmt.Errorf("AppProject %s: %w", project.Name, err)
+		return nil, fmt.Errorf("AppProject %s: spec: %w", project.Name, err)
 	}
 	return encode("AppProject", deliveredObject{
 		APIVersion: argocd.GroupVersion.String(),
@@ -132,12 +135,36 @@ func projectManifest(project *argocd.AppProject, namespace, cluster, instanceLab
 	})
 }
 
+// forCluster returns the spec of an AppProject with the lists rewritten that name clusters.
+func forCluster(spec json.RawMessage, cluster string) (json.RawMessage, error) {
+	for name, rewrite := range map[string]func([]json.RawMessage, string) ([]json.RawMessage, error){
+		"syncWindows": windowsFor, "destinationServiceAccounts": serviceAccountsFor,
+	} {
+		var err error
+		if spec, err = edit(spec, func(raw json.RawMessage) (json.RawMessage, error) {
+			var list []json.RawMessage
+			if json.Unmarshal(raw, &list) != nil {
+				return raw, nil // what is no list is the API server's affair
+			}
+			kept, err := rewrite(list, cluster)
+			if err != nil || slices.EqualFunc(kept, list, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+				return raw, err
+			}
+			return encode(name, kept)
+		}, name); err != nil {
+			return nil, err
+		}
+	}
+	return spec, nil
+}
+
 // namespaceManifest returns a Namespace without any wish but to exist.
 func namespaceManifest(name string) (json.RawMessage, error) {
 	return encode("Namespace", deliveredObject{APIVersion: "v1", Kind: "Namespace", Metadata: deliveredMetadata{Name: name}})
 }
 
-// Redirect returns spec with another destination; nothing else in it is decoded.
+// Redirect returns spec with another destination, and with the source to which a hydrator writes in
+// the place of the hydrator: each managed cluster would hydrate. Nothing else in it is decoded.
 func Redirect(spec json.RawMessage, annotations map[string]string) (json.RawMessage, error) {
 	fields, err := members(spec)
 	if err != nil {
@@ -145,6 +172,9 @@ func Redirect(spec json.RawMessage, annotations map[string]string) (json.RawMess
 	}
 	if fields == nil {
 		return nil, errNoSpec
+	}
+	if err := syncFromHydrated(fields); err != nil {
+		return nil, fmt.Errorf("spec.sourceHydrator: %w", err)
 	}
 	to, err := members(fields["destination"])
 	if err != nil {
@@ -166,6 +196,39 @@ func Redirect(spec json.RawMessage, annotations map[string]string) (json.RawMess
 		return nil, err
 	}
 	return encode("spec", fields)
+}
+
+// syncFromHydrated makes source the one that Argo CD syncs from where a source is hydrated (v3,
+// SourceHydrator.GetSyncSource).
+func syncFromHydrated(spec map[string]json.RawMessage) error {
+	var hydrator *struct {
+		DrySource struct {
+			RepoURL string `json:"repoURL"`
+		} `json:"drySource"`
+		SyncSource struct {
+			RepoURL      string `json:"repoURL"`
+			TargetBranch string `json:"targetBranch"`
+			Path         string `json:"path"`
+		} `json:"syncSource"`
+	}
+	err := decode(spec["sourceHydrator"], &hydrator)
+	if err != nil || hydrator == nil {
+		return err
+	}
+	from := hydrator.SyncSource
+	delete(spec, "sourceHydrator")
+	delete(spec, "sources")
+	spec["source"], err = encode("source", map[string]string{
+		"repoURL": cmp.Or(from.RepoURL, hydrator.DrySource.RepoURL), "path": from.Path, "targetRevision": from.TargetBranch,
+	})
+	return err
+}
+
+// Hydrates reports whether the source of an Application is hydrated.
+func Hydrates(spec json.RawMessage) bool {
+	fields, err := members(spec)
+	raw := fields["sourceHydrator"]
+	return err == nil && len(raw) > 0 && string(raw) != "null"
 }
 
 // withoutHubOnly returns a copy of labels or annotations without those that are not delivered.

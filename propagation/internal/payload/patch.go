@@ -24,9 +24,6 @@ var (
 // have it. Labels and annotations of others are not in it. It is no merge patch, since
 // with those the API server drops every null in a list, and the manifests are one:
 // a null in Helm values, which takes a default of the chart away, would be lost.
-//
-// The resource version is replaced, not tested: then the API server answers with a
-// conflict when current is out of date, and not with the 422 of a failed test.
 func Patch(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool, base string) (json.RawMessage, error) {
 	keepGeneration(current, want, withSpec, base)
 	if noted, there := current.Annotations[contract.StoredSpecAnnotation]; there && !withSpec {
@@ -41,10 +38,7 @@ func Patch(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool
 	if withSpec {
 		patch = append(patch, patchOperation{"replace", "/spec", &want.Spec})
 	}
-	if len(patch) == 0 {
-		return nil, nil
-	}
-	return encode("ManifestWork patch", append([]patchOperation{{"replace", "/metadata/resourceVersion", current.ResourceVersion}}, patch...))
+	return patchOf(current.ResourceVersion, patch...)
 }
 
 // changes returns what gives the keys of the map at path, which may not be there yet, their

@@ -34,7 +34,7 @@ func WithoutAutomation(spec *workv1.ManifestWorkSpec) (mark string, err error) {
 		if json.Unmarshal(raw, &app) == nil && len(app.Spec.SyncPolicy.Automated) > 0 {
 			mark = pauseMark + " " + string(app.Spec.SyncPolicy.Automated)
 		}
-		return withoutMember(raw, "automated", "spec", "syncPolicy")
+		return edit(raw, remove, "spec", "syncPolicy", "automated")
 	})
 	return mark, err
 }
@@ -43,14 +43,7 @@ func WithoutAutomation(spec *workv1.ManifestWorkSpec) (mark string, err error) {
 // out, by the mark of the work.
 func WithAutomation(spec *workv1.ManifestWorkSpec, mark string) error {
 	return changeApplication(spec, func(raw json.RawMessage) (json.RawMessage, error) {
-		app, err := members(raw)
-		if err != nil {
-			return nil, err
-		}
-		if app["spec"], err = automatedAgain(app["spec"], mark); err != nil {
-			return nil, err
-		}
-		return encode("Application", app)
+		return edit(raw, func(spec json.RawMessage) (json.RawMessage, error) { return automatedAgain(spec, mark) }, "spec")
 	})
 }
 
@@ -78,32 +71,19 @@ func automatedAgain(spec json.RawMessage, mark string) (json.RawMessage, error) 
 	if !noted || !json.Valid([]byte(taken)) {
 		return spec, nil // an agent can write annotations
 	}
-	fields, err := members(spec)
-	if err != nil || fields == nil {
+	if fields, err := members(spec); err != nil || fields == nil {
 		return spec, err
 	}
-	policy, err := members(fields["syncPolicy"])
-	if err != nil {
-		return nil, fmt.Errorf("spec.syncPolicy: %w", err)
-	}
-	if policy == nil {
-		policy = map[string]json.RawMessage{}
-	}
-	policy["automated"] = json.RawMessage(taken)
-	if fields["syncPolicy"], err = encode("syncPolicy", policy); err != nil {
-		return nil, err
-	}
-	return encode("spec", fields)
+	return edit(spec, func(json.RawMessage) (json.RawMessage, error) { return json.RawMessage(taken), nil }, "syncPolicy", "automated")
 }
 
 // PausePatch returns the JSON patch that gives a work the spec and the mark of one whose
 // Application does not sync by itself, or takes that away for "".
 func PausePatch(current *manifestcache.Work, spec *workv1.ManifestWorkSpec, mark string) (json.RawMessage, error) {
-	patch := []patchOperation{{"replace", "/metadata/resourceVersion", current.ResourceVersion}}
 	want := map[string]string{contract.PausedAnnotation: mark}
 	if mark == "" {
 		want = nil
 	}
-	patch = append(patch, changes("/metadata/annotations", current.Stored.Annotated, current.Annotations, want, []string{contract.PausedAnnotation})...)
-	return encode("ManifestWork patch", append(patch, patchOperation{"replace", "/spec", spec}))
+	patch := changes("/metadata/annotations", current.Stored.Annotated, current.Annotations, want, []string{contract.PausedAnnotation})
+	return patchOf(current.ResourceVersion, append(patch, patchOperation{"replace", "/spec", spec})...)
 }

@@ -85,7 +85,5 @@ func UpdateProjects(spec *workv1.ManifestWorkSpec, cluster, instanceLabel string
 
 // SpecPatch returns the JSON patch that gives a stored work its changed spec.
 func SpecPatch(work *workv1.ManifestWork) (json.RawMessage, error) {
-	return encode("ManifestWork patch", []patchOperation{
-		{"replace", "/metadata/resourceVersion", work.ResourceVersion}, {"replace", "/spec", &work.Spec},
-	})
+	return patchOf(work.ResourceVersion, patchOperation{"replace", "/spec", &work.Spec})
 }

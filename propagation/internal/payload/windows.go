@@ -4,9 +4,7 @@
 package payload
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -14,39 +12,26 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// windowsFor returns the spec of an AppProject whose sync windows mean on a managed
-// cluster what they say on the hub. Argo CD matches their clusters against the
+// windowsFor returns the sync windows of an AppProject as they mean on a managed cluster
+// what they say on the hub. Argo CD matches their clusters against the
 // destination of the Application as it is written (SyncWindows.Matches), and there that is
 // the cluster itself, by name or by server, unless an annotation names another one. The
 // Applications of a project share it there, so it is the same for all of them: a window
 // about the cluster is about both names, and what may be about another destination stays.
 // Only a pattern that would be about the cluster by chance goes, and a window that thereby
-// selects nothing. Everything else stays byte for byte, and so does a spec without such
-// windows.
-func windowsFor(spec json.RawMessage, cluster string) (json.RawMessage, error) {
-	fields, err := members(spec)
-	if err != nil {
-		return nil, fmt.Errorf("spec: %w", err)
-	}
-	windows := windowList(fields["syncWindows"])
+// selects nothing.
+func windowsFor(windows []json.RawMessage, cluster string) ([]json.RawMessage, error) {
 	kept := make([]json.RawMessage, 0, len(windows))
-	changed := false
 	for _, window := range windows {
 		delivered, selects, err := windowFor(window, cluster)
 		if err != nil {
-			return nil, fmt.Errorf("spec.syncWindows: %w", err)
+			return nil, err
 		}
-		if changed = changed || !selects || !bytes.Equal(delivered, window); selects {
+		if selects {
 			kept = append(kept, delivered)
 		}
 	}
-	if !changed {
-		return spec, nil
-	}
-	if fields["syncWindows"], err = encode("syncWindows", kept); err != nil {
-		return nil, err
-	}
-	return encode("spec", fields)
+	return kept, nil
 }
 
 // windowList returns the windows in a list; what is no list is the API server's affair.

@@ -35,16 +35,16 @@ func TestWindowsFor(t *testing.T) {
 		{"so does what is no window", `[{"clusters":"cluster7"},null,3]`, `[{"clusters":"cluster7"},null,3]`},
 		{"or no list", `{"clusters":[]}`, `{"clusters":[]}`},
 	} {
-		got, err := windowsFor(json.RawMessage(`{"syncWindows":`+c.windows+`}`), "cluster7")
+		got, err := forCluster(json.RawMessage(`{"syncWindows":`+c.windows+`}`), "cluster7")
 		if want := `{"syncWindows":` + c.want + `}`; err != nil || string(got) != want {
 			t.Errorf("%s:\n got %s, %v\nwant %s", c.reason, got, err, want)
 		}
 	}
 	const plain = `{"z":1,"a":null}`
-	if got, err := windowsFor(json.RawMessage(plain), "cluster7"); err != nil || string(got) != plain {
+	if got, err := forCluster(json.RawMessage(plain), "cluster7"); err != nil || string(got) != plain {
 		t.Errorf("a project without windows became %s, %v", got, err)
 	}
-	if got, err := windowsFor(nil, "cluster7"); err != nil || got != nil {
+	if got, err := forCluster(nil, "cluster7"); err != nil || got != nil {
 		t.Errorf("no spec became %s, %v", got, err)
 	}
 }

@@ -169,7 +169,7 @@ func endingManifest(raw json.RawMessage, e Ending, mark string) (json.RawMessage
 		}
 	}
 	if e.WithoutAutomation {
-		spec, err := withoutMember(app.Spec, "automated", "syncPolicy")
+		spec, err := edit(app.Spec, remove, "syncPolicy", "automated")
 		if err != nil {
 			return nil, err
 		}
@@ -233,8 +233,7 @@ func EndPatch(stored *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e Endi
 			want[contract.PausedAnnotation] = mark
 		}
 	}
-	patch := []patchOperation{{"replace", "/metadata/resourceVersion", stored.ResourceVersion}}
-	patch = append(patch, changes("/metadata/annotations", len(stored.Annotations) > 0, stored.Annotations, want,
-		[]string{contract.OnWithdrawAnnotation, contract.OnWithdrawByAnnotation, contract.PausedAnnotation})...)
-	return encode("ManifestWork patch", append(patch, patchOperation{"replace", "/spec", spec}))
+	patch := changes("/metadata/annotations", len(stored.Annotations) > 0, stored.Annotations, want,
+		[]string{contract.OnWithdrawAnnotation, contract.OnWithdrawByAnnotation, contract.PausedAnnotation})
+	return patchOf(stored.ResourceVersion, append(patch, patchOperation{"replace", "/spec", spec})...)
 }

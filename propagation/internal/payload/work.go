@@ -39,7 +39,7 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	}
 	add(&work.Spec, app, workv1.ManifestConfigOption{
 		ResourceIdentifier: workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: DeliveredNamespace(p.Application), Name: p.Application.Name},
-		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(sourcesOf(p.Application.Spec)), p.Request.FeedbackPaths()...)}},
+		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(sourcesOf(spec)), p.Request.FeedbackPaths()...)}},
 		UpdateStrategy: serverSideApply(takesOver(p.Application), []workv1.IgnoreField{{
 			Condition: workv1.IgnoreFieldsConditionOnSpokeChange,
 			JSONPaths: []string{".operation", ".metadata.annotations['argocd\\.argoproj\\.io/refresh']"},

@@ -84,11 +84,7 @@ func (w *Watch) follow(config *rest.Config, selector labels.Selector, into *stor
 	if err != nil {
 		return err
 	}
-	lw := &toolscache.ListWatch{
-		ListWithContextFunc:  lister{source}.list,
-		WatchFuncWithContext: source.Watch,
-	}
-	r := toolscache.NewReflectorWithOptions(lw, &object{}, into, toolscache.ReflectorOptions{Name: "page", TypeDescription: "Application"})
+	r := toolscache.NewReflectorWithOptions(source.ListWatch(), &object{}, into, toolscache.ReflectorOptions{Name: "page", TypeDescription: "Application"})
 	w.run = append(w.run, r.RunWithContext)
 	return nil
 }
@@ -123,34 +119,6 @@ func decode(s *sent) *object {
 // DeepCopyObject makes it an object of Kubernetes; it is never changed, so it is its
 // own copy.
 func (o *object) DeepCopyObject() runtime.Object { return o }
-
-// objects is a list of [object].
-type objects struct {
-	metav1.TypeMeta
-	metav1.ListMeta
-	Items []*object
-}
-
-// DeepCopyObject is as that of an object.
-func (o *objects) DeepCopyObject() runtime.Object { return o }
-
-// lister lists where the API server cannot send a first list as a watch.
-type lister struct{ source slim.Source }
-
-func (l lister) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-	var list struct {
-		Metadata metav1.ListMeta `json:"metadata"`
-		Items    []sent          `json:"items"`
-	}
-	if err := l.source.List(ctx, o, &list); err != nil {
-		return nil, err
-	}
-	all := &objects{ListMeta: list.Metadata, Items: make([]*object, len(list.Items))}
-	for i := range list.Items {
-		all.Items[i] = decode(&list.Items[i])
-	}
-	return all, nil
-}
 
 // store is a reflector's: it keeps Applications that have something to say.
 type store struct {

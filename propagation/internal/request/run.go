@@ -1,0 +1,154 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// Run says whose the last operation is that a managed cluster reports.
+type Run struct {
+	// OfHub: the hub asked for it.
+	OfHub bool
+	// Operation is what the hub asked for, as the hub shows it; empty where the hub has another one
+	// by now.
+	Operation appstatus.Fields
+}
+
+// RunOf decides from the Application and the work that carries it. The values of the work's
+// feedback come from one state of the delivered Application.
+func RunOf(app *argocd.Application, work *manifestcache.Work) Run {
+	sent := sentWith(work)
+	if sent == "" || IsRefresh(sent) {
+		return Run{}
+	}
+	conditions, err := appstatus.Conditions(app.Status)
+	if err != nil {
+		return Run{} // nobody writes to such a status
+	}
+	claim, _ := ClaimOf(conditions)
+	reported := feedbackOf(work)
+	switch {
+	case strings.TrimSuffix(sent, terminateSuffix) != claim, !slices.Contains(kindsOf(claim), KindOperation), !reported.applied(sent):
+		return Run{}
+	case reported.owner != "" && reported.phase != argocd.OperationRunning && reported.phase != argocd.OperationTerminating:
+		return Run{} // the operation waits: what is reported is the one before
+	}
+	run := Run{OfHub: true, Operation: appstatus.Fields{}}
+	if same, _ := unchanged(app, claim); slices.Contains(same, KindOperation) {
+		run.Operation = shown(app.Operation)
+	}
+	return run
+}
+
+// operation is the part of an operation that the hub's status shows.
+type operation struct {
+	InitiatedBy struct {
+		Username  string `json:"username,omitempty"`
+		Automated bool   `json:"automated,omitempty"`
+	} `json:"initiatedBy,omitzero"`
+	Info []info `json:"info,omitempty"`
+	Sync struct {
+		Revision  string   `json:"revision,omitempty"`
+		Revisions []string `json:"revisions,omitempty"`
+	} `json:"sync,omitzero"`
+	Retry struct {
+		Limit   int64 `json:"limit,omitempty"`
+		Backoff struct {
+			Duration    string `json:"duration,omitempty"`
+			MaxDuration string `json:"maxDuration,omitempty"`
+			Factor      int64  `json:"factor,omitempty"`
+		} `json:"backoff,omitzero"`
+	} `json:"retry,omitzero"`
+}
+
+type info struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// maxInfo is how many entries the hub shows of an operation's info.
+const maxInfo = 16
+
+// shown returns the bounded part of an operation that the hub's status shows.
+func shown(raw json.RawMessage) appstatus.Fields {
+	var o operation
+	if json.Unmarshal(raw, &o) != nil {
+		return appstatus.Fields{} // of another version of Argo CD
+	}
+	var rejected contract.Rejected // the operation itself is whole
+	bound := func(texts ...*string) {
+		for _, text := range texts {
+			*text = contract.Message(*text, &rejected)
+		}
+	}
+	o.Info, o.Sync.Revisions = contract.Clip(o.Info, maxInfo, &rejected), contract.Clip(o.Sync.Revisions, contract.MaxSources, &rejected)
+	bound(&o.InitiatedBy.Username, &o.Sync.Revision, &o.Retry.Backoff.Duration, &o.Retry.Backoff.MaxDuration)
+	for i := range o.Info {
+		bound(&o.Info[i].Name, &o.Info[i].Value)
+	}
+	for i := range o.Sync.Revisions {
+		bound(&o.Sync.Revisions[i])
+	}
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return appstatus.Fields{}
+	}
+	return appstatus.FieldsOf(raw)
+}
+
+// State returns what a hub Application's status says of the last operation that its managed
+// cluster reports, as a part of a merge patch; nil for no operation.
+func (r Run) State(hub json.RawMessage, observed *status.Observation) any {
+	reported := observed.Operation
+	if reported.Phase == "" {
+		return nil
+	}
+	var before struct {
+		OperationState json.RawMessage `json:"operationState"`
+	}
+	var was struct {
+		Phase     string `json:"phase"`
+		StartedAt string `json:"startedAt"`
+	}
+	if json.Unmarshal(hub, &before) == nil {
+		_ = json.Unmarshal(before.OperationState, &was) // a malformed one is another one
+	}
+	state := appstatus.Fields{
+		"phase": reported.Phase, "startedAt": reported.StartedAt, "operation": r.Operation,
+		"finishedAt": appstatus.Optional(reported.FinishedAt), "message": appstatus.Optional(reported.Message),
+	}
+	if observed.OperationRevision != "" || len(observed.OperationRevisions) > 0 {
+		// the CRD wants a revision, be it that of no source
+		state["syncResult"] = appstatus.Fields{"revision": observed.OperationRevision, "revisions": appstatus.OptionalList(observed.OperationRevisions)}
+	}
+	another := was.StartedAt != reported.StartedAt
+	switch {
+	case another && !r.OfHub:
+		state["operation"] = appstatus.Fields{"initiatedBy": appstatus.Fields{"automated": true}}
+	case !another && len(r.Operation) == 0:
+		state["operation"] = appstatus.Fields{} // as it is
+	}
+	if another || len(r.Operation) > 0 {
+		// Nothing of another operation may stay under the name of this one.
+		old := appstatus.FieldsOf(before.OperationState)
+		if !another {
+			old = appstatus.Fields{"operation": old["operation"]}
+		}
+		state = appstatus.Replace(old, state)
+	}
+	if !another && was.Phase == argocd.OperationTerminating && reported.Phase == argocd.OperationRunning {
+		// A user of the hub terminates it; the managed cluster has not got that yet.
+		state["phase"] = argocd.OperationTerminating
+	}
+	return state
+}

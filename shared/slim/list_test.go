@@ -1,0 +1,116 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package slim
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// An API server without WatchList is listed by pages, and what one page has is trimmed before
+// the next is requested. After the pages of one state have expired, all of it is listed again.
+func TestInformers_listByPages(t *testing.T) {
+	const objects = 2*pageSize + 100
+	for name, test := range map[string]struct {
+		expired string // this page, once
+		want    []string
+	}{
+		"pages":   {want: []string{"500 from  after 0", "500 from 500 after 500", "500 from 1000 after 1000"}},
+		"expired": {expired: "1000", want: []string{"500 from  after 0", "500 from 500 after 500", "500 from 1000 after 1000", " from  after 1000"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub := testkit.NewMemoryHub(t)
+			hub.ListsOnly = true
+			hub.Serve(works, "ManifestWork", true, objects, func(i int) []byte {
+				return fmt.Appendf(nil, `{"metadata":{"namespace":"cluster1","name":"work-%d","annotations":{"a":"b"}},"spec":{"deleteOption":["odd"]}}`, i)
+			})
+			var mu sync.Mutex
+			var requests []string
+			trimmed := map[string]bool{}
+			config := rest.CopyConfig(hub.Config())
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					query := r.URL.Query()
+					if query.Get("watch") != "" {
+						return next.RoundTrip(r)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					requests = append(requests, fmt.Sprintf("%s from %s after %d", query.Get("limit"), query.Get("continue"), len(trimmed)))
+					if test.expired != "" && query.Get("continue") == test.expired {
+						test.expired = ""
+						gone := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`
+						return &http.Response{StatusCode: http.StatusGone, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(gone)), Request: r}, nil
+					}
+					return next.RoundTrip(r)
+				})
+			})
+			informer := Informers(source(t, config))(nil, &workv1.ManifestWork{}, 0, toolscache.Indexers{})
+			if err := informer.SetTransform(func(in any) (any, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				work, ok := in.(*workv1.ManifestWork)
+				if !ok {
+					return nil, fmt.Errorf("a %T", in)
+				}
+				work.Annotations, trimmed[work.Name] = nil, true
+				return work, nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			go informer.RunWithContext(t.Context())
+			testkit.Until(t, "the first list", informer.HasSynced)
+			mu.Lock()
+			defer mu.Unlock()
+			if diff := cmp.Diff(test.want, requests); diff != "" {
+				t.Errorf("requested (-want +got):\n%s", diff)
+			}
+			if n := len(informer.GetStore().ListKeys()); n != objects {
+				t.Errorf("%d works came, want %d", n, objects)
+			}
+			if last, there, err := informer.GetStore().GetByKey(fmt.Sprintf("cluster1/work-%d", objects-1)); err != nil || !there || last.(*workv1.ManifestWork).Annotations != nil {
+				t.Errorf("the last work is %v, %v", last, err)
+			}
+		})
+	}
+}
+
+func TestDecodeList(t *testing.T) {
+	for name, test := range map[string]struct {
+		list string
+		want []string
+		meta string
+		err  string
+	}{
+		"items":       {list: `{"kind":"L","metadata":{"resourceVersion":"7","continue":"c"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`, want: []string{"a", "b"}, meta: "7 c"},
+		"other order": {list: `{"items":[{"metadata":{"name":"a"}}],"other":{"a":[1]},"metadata":{"resourceVersion":"7"}}`, want: []string{"a"}, meta: "7 "},
+		"null":        {list: `{"metadata":{"resourceVersion":"7"},"items":null}`, meta: "7 "},
+		"cut":         {list: `{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}}`, want: []string{"a"}, err: "EOF"},
+		"no list":     {list: `[]`, err: "[ in place of {"},
+		"no items":    {list: `{"items":{"a":1}}`, err: "{ in place of ["},
+		"odd item":    {list: `{"items":[{"metadata":"x"}]}`, err: "cannot unmarshal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			meta, err := decodeList(strings.NewReader(test.list), func(w *slimWork) { got = append(got, w.Metadata.Name) })
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("items (-want +got):\n%s", diff)
+			}
+			if test.err == "" && (err != nil || meta.ResourceVersion+" "+meta.Continue != test.meta) || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+				t.Errorf("got %+v, %v; want %q, %q", meta, err, test.meta, test.err)
+			}
+		})
+	}
+}
