@@ -44,19 +44,17 @@ type clusterState struct {
 // answer is one about a batch that was taken over as a whole. The same answer once more
 // changes nothing but the time when it was last true.
 type answer struct {
-	clusters  []string
-	digest    search.Digest
-	relations bool
+	clusters []string
+	digest   search.Digest
 }
 
 // state is what is known of all managed clusters. It does no input or output, and its
 // caller serializes the calls.
 type state struct {
-	interval  time.Duration
-	clusters  map[string]*clusterState
-	dirty     map[intermediate.Key]bool // reports that may differ from their files
-	relations time.Time                 // when an answer last had related rows
-	listed    bool                      // the clusters of the first poll are in
+	interval time.Duration
+	clusters map[string]*clusterState
+	dirty    map[intermediate.Key]bool // reports that may differ from their files
+	listed   bool                      // the clusters of the first poll are in
 	budget
 }
 

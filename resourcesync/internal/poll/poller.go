@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
-	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 )
 
 const (
@@ -139,7 +138,7 @@ func (p *Poller) readSearch(ctx context.Context) error {
 	p.readAll(ctx, together)
 	err = p.concludeBatches(ctx)
 	p.readApart(ctx)
-	return errors.Join(accessError, err, p.checkRelations())
+	return errors.Join(accessError, err)
 }
 
 // checkAccess checks now and then whether the account sees what it should.
@@ -166,28 +165,6 @@ func (p *Poller) checkAccess(ctx context.Context, have bool) error {
 		}
 	}
 	return p.access.check(view, have)
-}
-
-// checkRelations returns an error when no answer has shown any object although there
-// have been some: then it is not the Applications that have none.
-func (p *Poller) checkRelations() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.round.good == 0 || !p.state.relations.Before(p.round.started) {
-		return nil
-	}
-	lacking := 0
-	for _, st := range p.state.clusters {
-		if _, held := translate.Held(st.Applications); held > 0 || !st.lackingSince.IsZero() {
-			lacking++
-		}
-	}
-	if lacking == 0 {
-		return nil
-	}
-	failures.WithLabelValues(string(search.KindIncomplete)).Inc()
-	return &search.Error{Kind: search.KindIncomplete, Detail: fmt.Sprintf(
-		"search returned no resource of any Application on %d clusters that should have some: its query for relations fails, or fine-grained RBAC does not grant the account the deployed kinds", lacking)}
 }
 
 // checkStale returns an error when so many of the clusters that search shows are stale or

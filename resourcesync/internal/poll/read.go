@@ -5,6 +5,8 @@ package poll
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -196,29 +198,32 @@ func (p *Poller) request(ctx context.Context, clusters []string, tries int) (lat
 	last := p.state.lastAnswer(clusters)
 	p.mu.Unlock()
 	var r *search.Result
-	var requested time.Time
+	var answer reply
 	err = p.retry(ctx, tries, func() (err error) {
-		requested = time.Now()
-		r, err = p.Search.Applications(ctx, clusters, last.digest)
-		return err
+		answer.requested = time.Now()
+		if r, err = p.Search.Applications(ctx, clusters, last.digest); err != nil || r.Unchanged {
+			return err
+		}
+		if r, err = p.checkRelated(ctx, clusters, r); err != nil {
+			return err
+		}
+		apps, odd := translate.Clusters(r)
+		r.Odd = append(odd, r.Odd...)
+		answer.apps = apps
+		if answer.digest = r.Digest; len(r.Odd) > 0 || len(r.Related) == 0 {
+			answer.digest = search.Digest{}
+		}
+		return nil
 	})
-	latency = time.Since(requested)
+	latency = time.Since(answer.requested)
 	if err != nil || ctx.Err() != nil {
 		return latency, err
 	}
-	var answer reply
-	if !r.Unchanged {
-		apps, odd := translate.Clusters(r)
-		r.Odd = append(odd, r.Odd...)
-		answer = reply{apps: apps, requested: requested, latency: latency, digest: r.Digest, relations: len(r.Related) > 0}
-		if len(r.Odd) > 0 {
-			answer.digest = search.Digest{}
-		}
-	}
+	answer.latency = latency
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if r.Unchanged {
-		p.state.confirm(last, requested, latency)
+		p.state.confirm(last, answer.requested, latency)
 	} else {
 		p.round.addOdd(r.Odd)
 		empty := p.state.apply(clusters, answer, func(c string) bool { return !p.access.at.Before(p.round.started) && p.access.seen[c] })
@@ -226,6 +231,34 @@ func (p *Poller) request(ctx context.Context, clusters []string, tries int) (lat
 	}
 	p.state.setAnswered(clusters, p.Options.BatchSize, time.Now())
 	return latency, nil
+}
+
+// checkRelated returns an answer that may be taken over. Search also answers without any
+// related row when its query for relations fails. An answer like that, by which resources
+// would go, is requested again together with a witness: a cluster that has resources.
+func (p *Poller) checkRelated(ctx context.Context, clusters []string, r *search.Result) (*search.Result, error) {
+	if len(r.Related) > 0 || len(r.Items) == 0 {
+		return r, nil
+	}
+	apps, _ := translate.Clusters(r)
+	p.mu.Lock()
+	loses, witness := p.state.loses(clusters, apps), p.state.witness(clusters)
+	p.mu.Unlock()
+	if !loses {
+		return r, nil
+	}
+	if witness != "" {
+		again, err := p.Search.Applications(ctx, append(slices.Clone(clusters), witness), search.Digest{})
+		if err != nil {
+			return nil, err
+		}
+		if len(again.Related) > 0 {
+			again.Digest = search.Digest{} // it is that of another request
+			return again, nil
+		}
+	}
+	return nil, &search.Error{Kind: search.KindIncomplete, Detail: fmt.Sprintf("no resource of any of %d Applications: the query for relations fails, "+
+		"or fine-grained RBAC does not grant the account the deployed kinds", len(r.Items))}
 }
 
 // retry repeats a request that may succeed a moment later, with growing and random

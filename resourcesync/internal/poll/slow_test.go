@@ -197,7 +197,7 @@ func TestPoll_manyUnreadClustersAreNoSuccess(t *testing.T) {
 			t.Errorf("logged %q", w.problems)
 		}
 		w.bent = nil
-		w.poll()
+		w.polls(6)
 		if w.poller.changes[subjectFailure] != "" {
 			t.Errorf("a good poll fails: %s", w.poller.changes[subjectFailure])
 		}

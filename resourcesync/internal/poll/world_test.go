@@ -167,10 +167,12 @@ func (w *world) Applications(ctx context.Context, clusters []string, last search
 		if w.hidden[c] {
 			continue
 		}
-		var uids []string
+		var uids []string // of those with objects: the others have no relation to the cluster either
 		for name, objects := range w.apps[c] {
 			uid := c + "/" + name
-			uids = append(uids, uid)
+			if len(objects) > 0 {
+				uids = append(uids, uid)
+			}
 			r.Items = append(r.Items, search.Item{
 				UID: uid, Cluster: c, Kind: "Application", APIGroup: "argoproj.io", APIVersion: "v1alpha1", Namespace: "argocd", Name: name,
 				Hosting: "ApplicationSet/" + set, Health: "Healthy", Sync: "Synced",
@@ -179,7 +181,9 @@ func (w *world) Applications(ctx context.Context, clusters []string, last search
 				r.Related = append(r.Related, object(c, o, uid))
 			}
 		}
-		r.Related = append(r.Related, search.Item{UID: "cluster__" + c, Kind: "Cluster", Name: c, Cluster: c, RelatedUIDs: uids})
+		if len(uids) > 0 {
+			r.Related = append(r.Related, search.Item{UID: "cluster__" + c, Kind: "Cluster", Name: c, Cluster: c, RelatedUIDs: uids})
+		}
 	}
 	if w.bent != nil {
 		if err := w.bent(clusters, r); err != nil {
