@@ -301,3 +301,16 @@ func BenchmarkSearchMemory(b *testing.B) {
 		b.StartTimer()
 	}
 }
+
+// What did not fit into the intermediate report is counted for the places of works only.
+func TestView_countsWhatIsLeftOut(t *testing.T) {
+	x, _ := spied()
+	x.SetCluster(available("a"))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))))
+	mine, other := deploys("a", "mine"), deploys("b")
+	mine.LeftOut, other.LeftOut = 7, 100
+	x.SetSearch(found(nil, mine, other))
+	if got := x.View(guestbook).LeftOut; got != 7 {
+		t.Errorf("%d resources are left out, want 7", got)
+	}
+}

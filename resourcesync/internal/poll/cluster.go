@@ -20,18 +20,11 @@ const (
 	maxCluster = 4 << 20
 )
 
-// budget is what the clusters take. As long as all fit, each may take maxCluster. Then
-// the limit sinks until the largest fit as well: those who need little keep all.
-type budget struct {
-	limit int // of all together
-	level int // of each
-	bytes int // of all together
-}
-
 // clusterState is what is known of one managed cluster.
 type clusterState struct {
 	translate.Cluster               // what its answers contain, and what is held in addition
 	bytes             int           // that its Applications take
+	rows              int           // of these, all but the lists of resources
 	leftOut           translate.Cut // what of them did not fit
 	readAt            time.Time     // when its last good answer was requested
 	latency           time.Duration // of that answer
@@ -55,13 +48,15 @@ type state struct {
 	clusters map[string]*clusterState
 	dirty    map[intermediate.Key]bool // reports that may differ from their files
 	listed   bool                      // the clusters of the first poll are in
-	budget
+	lists    lists                     // the resources of all Applications
+	rows     int                       // bytes of all but the lists
+	limit    int                       // of all together, in bytes
 }
 
 func newState(interval time.Duration) *state {
 	return &state{
 		interval: interval, clusters: map[string]*clusterState{}, dirty: map[intermediate.Key]bool{},
-		budget: budget{limit: maxKnown, level: maxCluster},
+		lists: newLists(), limit: maxKnown,
 	}
 }
 

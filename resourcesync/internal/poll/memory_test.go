@@ -126,7 +126,7 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 		p.state.clusters[name] = &clusterState{}
 		p.state.replace(name, p.state.clusters[name], apps)
 	}
-	for c := 0; p.state.bytes < maxKnown-1<<20; c++ {
+	for c := 0; p.state.bytes() < maxKnown-1<<20; c++ {
 		name := fmt.Sprintf("cluster-%04d", c)
 		accept(name, crowd(name, 10, 30))
 	}
@@ -141,9 +141,9 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 	if m.peak > memoryLimit-reserve {
 		t.Errorf("%d MiB are alive, want at most %d", m.peak>>20, (memoryLimit-reserve)>>20)
 	}
-	t.Logf("%d MiB alive, known %d MiB", m.peak>>20, p.state.bytes>>20)
-	if p.state.bytes > maxKnown {
-		t.Errorf("%d bytes are known, more than %d", p.state.bytes, maxKnown)
+	t.Logf("%d MiB alive, known %d MiB", m.peak>>20, p.state.bytes()>>20)
+	if p.state.bytes() > maxKnown {
+		t.Errorf("%d bytes are known, more than %d", p.state.bytes(), maxKnown)
 	}
 }
 

@@ -88,10 +88,10 @@ func (p *Poller) poll(ctx context.Context) {
 	}
 	p.mu.Lock()
 	p.state.setClusters(view.Clusters)
-	p.state.raise()
+	p.state.readExcluded()
 	p.round = &round{started: started, view: view, published: started}
-	if p.reports.unread == nil {
-		p.reports.unread = p.unread()
+	if p.reports.silent == nil {
+		p.reports.silent = p.unread()
 	}
 	p.mu.Unlock()
 

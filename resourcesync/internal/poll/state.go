@@ -44,8 +44,8 @@ func (s *state) restore(r *intermediate.Report, at time.Time) {
 			st = &clusterState{unread: true}
 			s.clusters[c] = st
 		}
-		st.Cluster = k
-		s.resize(c, st, translate.Cut{})
+		st.StaleSince = k.StaleSince
+		s.keep(c, st, k.Applications, st.leftOut)
 		if st.readAt.Before(at) {
 			st.readAt = at
 		}
@@ -65,8 +65,7 @@ func (s *state) setClusters(exist []string) {
 	s.listed = true
 	for c, st := range s.clusters {
 		if !there[c] {
-			s.markDirty(st.Applications)
-			s.bytes -= st.bytes
+			s.keep(c, st, nil, translate.Cut{})
 			delete(s.clusters, c)
 		}
 	}
@@ -113,9 +112,8 @@ func (s *state) confirm(a answer, requested time.Time, latency time.Duration) {
 			if st.StaleSince == nil && !expired {
 				continue
 			}
-			s.markDirty(st.Applications)
-			st.Cluster = translate.Cluster{Applications: kept}
-			s.resize(c, st, st.leftOut)
+			st.StaleSince = nil
+			s.keep(c, st, kept, st.leftOut)
 		}
 	}
 }
@@ -205,22 +203,18 @@ func (s *state) witness(clusters []string) (witness string) {
 
 // replace changes what is known of a cluster.
 func (s *state) replace(cluster string, st *clusterState, apps []translate.Application) {
-	apps, cut := translate.Limit(cluster, apps, s.level)
+	apps, cut := translate.Limit(cluster, apps, maxCluster)
 	if st.StaleSince == nil && cut == st.leftOut && equal(st.Applications, apps) {
 		return
 	}
-	s.markDirty(st.Applications)
-	s.markDirty(apps)
-	st.Cluster = translate.Cluster{Applications: apps}
-	s.resize(cluster, st, cut)
-	if s.bytes > s.limit {
-		s.lower()
-	}
+	st.StaleSince = nil
+	s.keep(cluster, st, apps, cut)
+	s.fit()
 }
 
 func equal(a, b []translate.Application) bool {
 	return slices.EqualFunc(a, b, func(x, y translate.Application) bool {
-		return x.Compare(&y) == 0 && x.LacksResources == y.LacksResources && x.AbsentSince.Equal(y.AbsentSince) &&
+		return x.Compare(&y) == 0 && x.LacksResources == y.LacksResources && x.LeftOut == y.LeftOut && x.AbsentSince.Equal(y.AbsentSince) &&
 			slices.Equal(x.Resources, y.Resources) && slices.Equal(x.Conditions, y.Conditions) &&
 			slices.EqualFunc(x.Held, y.Held, func(h, k intermediate.HeldResource) bool { return h.Resource == k.Resource && h.Since.Equal(k.Since) })
 	})

@@ -30,6 +30,8 @@ type Application struct {
 	// Held are those of Resources that answers leave out while nothing proves that
 	// they are gone, in the same order.
 	Held []intermediate.HeldResource
+	// LeftOut counts the resources that did not fit, see [Limit].
+	LeftOut int
 	// AbsentSince is when answers began to leave the whole Application out while
 	// nothing proves that it is gone; zero: they do not.
 	AbsentSince time.Time

@@ -4,7 +4,6 @@
 package translate
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -187,14 +186,21 @@ func TestReports(t *testing.T) {
 		"c1": {Applications: []Application{{Set: s, Namespace: "n", Name: "a"}, {Set: s, Namespace: "n", Name: "b"}, {Set: other, Namespace: "n", Name: "o"}}},
 	}
 	got := Reports([]intermediate.Key{s, other, none}, each(clusters))
-	text, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
+	var text []string
+	for _, r := range got {
+		data, err := intermediate.Encode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, string(data))
 	}
-	const want = `[{"schemaVersion":0,"namespace":"argocd","name":"s","applications":[{"cluster":"c1","namespace":"n","name":"a"},{"cluster":"c1","namespace":"n","name":"b"},` +
-		`{"cluster":"c2","namespace":"n","name":"a","resources":[{"apiVersion":"v1","kind":"Secret","name":"x"}],"staleSince":"2026-11-20T10:00:00Z"}]},` +
-		`{"schemaVersion":0,"namespace":"argocd","name":"other","applications":[{"cluster":"c1","namespace":"n","name":"o"}]},{"schemaVersion":0,"namespace":"argocd","name":"none","applications":[]}]`
-	if string(text) != want {
+	want := []string{
+		`{"schemaVersion":2,"namespace":"argocd","name":"s","lists":[[{"apiVersion":"v1","kind":"Secret","name":"x"}]],"applications":[{"cluster":"c1","namespace":"n","name":"a"},{"cluster":"c1","namespace":"n","name":"b"},` +
+			`{"cluster":"c2","namespace":"n","name":"a","staleSince":"2026-11-20T10:00:00Z","resources":0}]}`,
+		`{"schemaVersion":2,"namespace":"argocd","name":"other","applications":[{"cluster":"c1","namespace":"n","name":"o"}]}`,
+		`{"schemaVersion":2,"namespace":"argocd","name":"none","applications":[]}`,
+	}
+	if !slices.Equal(text, want) {
 		t.Errorf("got %s\nwant %s", text, want)
 	}
 
