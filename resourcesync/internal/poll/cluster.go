@@ -31,7 +31,6 @@ type clusterState struct {
 	answer            *answer       // the answer that all of it comes from; nil: the next one is decoded
 	unread            bool          // it existed at the first poll and has not been read since
 	lackingSince      time.Time     // since when its first answers look as if relations failed
-	suspect
 }
 
 // answer is one about a batch that was taken over as a whole. The same answer once more
@@ -64,16 +63,4 @@ func (s *state) markDirty(apps []translate.Application) {
 	for i := range apps {
 		s.dirty[apps[i].Set] = true
 	}
-}
-
-// suspect is what is remembered of a cluster whose batch has failed or was slow. It is
-// requested apart from the others and in ever smaller batches, so that one cluster that
-// search cannot answer for costs itself only.
-type suspect struct {
-	apart    bool      // the last request with it failed or was slow
-	size     int       // of the largest batch that it may be in; 0: any
-	failedAt time.Time // when a batch with it last failed or was slow
-	failures int       // in a row, when requested alone
-	retryAt  time.Time // when it is requested again
-	logged   bool      // that it cannot be read
 }

@@ -211,7 +211,8 @@ func TestAnUnreadableClockIsNoOutage(t *testing.T) {
 	in(t, func(w *world) {
 		w.restart()
 		w.poller.Files = noClock{w.store}
-		w.poller.restore()
+		w.stop()
+		w.poller.restore(w.t.Context())
 		w.poll()
 		w.expect("all the same", both(ab, fresh))
 	})

@@ -120,7 +120,7 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 		Search: m, Files: intermediate.NewStore(dir), Log: logr.Discard(),
 		Options: Options{Interval: time.Minute, BatchSize: 1},
 	}
-	p.restore()
+	p.restore(t.Context())
 	p.round = &round{started: time.Now(), published: time.Now()}
 	accept := func(name string, apps []translate.Application) {
 		p.state.clusters[name] = &clusterState{}
@@ -134,9 +134,9 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 		accept(c, crowd(c, 1, 1))
 	}
 	m.group.Add(2)
-	p.readAll(t.Context(), []string{"fat-0", "fat-1"})
+	err := p.readAll(t.Context(), []string{"fat-0", "fat-1"})
 	if p.round.good != 2 || m.rows < 60_000 {
-		t.Fatalf("%d good answers with %d rows: %v", p.round.good, m.rows, p.round.first)
+		t.Fatalf("%d good answers with %d rows: %v", p.round.good, m.rows, err)
 	}
 	if m.peak > memoryLimit-reserve {
 		t.Errorf("%d MiB are alive, want at most %d", m.peak>>20, (memoryLimit-reserve)>>20)

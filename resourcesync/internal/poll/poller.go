@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -26,7 +27,7 @@ func (p *Poller) NeedLeaderElection() bool { return false }
 
 // Start polls until ctx ends. Polls never overlap.
 func (p *Poller) Start(ctx context.Context) error {
-	p.restore()
+	p.restore(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -58,8 +59,11 @@ func (p *Poller) pause() time.Duration {
 	return d - wait.Jitter(d/30, 2)
 }
 
-// restore learns from the files what an earlier run has read.
-func (p *Poller) restore() {
+// restore reads from the files what an earlier run has read, and begins to request
+// clusters alone where that is needed.
+func (p *Poller) restore(ctx context.Context) {
+	p.apart, p.slots = newApart(p.Options.Interval), make(chan struct{}, inFlight)
+	go p.readApart(ctx, p.apart)
 	p.state, p.reports = newState(p.Options.Interval), newReports(p.Files, p.Log)
 	p.changes, p.round = changes{}, &round{}
 	success, err := p.Files.LastSuccess()
@@ -88,6 +92,11 @@ func (p *Poller) poll(ctx context.Context) {
 	}
 	p.mu.Lock()
 	p.state.setClusters(view.Clusters)
+	for c := range p.apart.clusters {
+		if p.state.clusters[c] == nil {
+			p.apart.remove(c)
+		}
+	}
 	p.state.readExcluded()
 	p.round = &round{started: started, view: view, published: started}
 	if p.reports.silent == nil {
@@ -125,20 +134,16 @@ func (p *Poller) readSearch(ctx context.Context) error {
 	err := p.retry(ctx, attempts, func() (err error) { have, err = p.Search.ClustersWithApplications(ctx); return err })
 	if err != nil {
 		p.mu.Lock()
-		p.round.outage = true
-		p.mu.Unlock()
+		defer p.mu.Unlock()
+		p.apart.clear()
 		return err
 	}
 	accessError := p.checkAccess(ctx, len(have) > 0)
 	p.mu.Lock()
 	p.reached = true
-	together, _ := p.state.split(p.state.targets(have, p.access.shows))
+	together := slices.DeleteFunc(p.state.targets(have, p.access.shows), func(c string) bool { return p.apart.clusters[c] != nil })
 	p.mu.Unlock()
-	p.readApart(ctx)
-	p.readAll(ctx, together)
-	err = p.concludeBatches(ctx)
-	p.readApart(ctx)
-	return errors.Join(accessError, err)
+	return errors.Join(accessError, p.readAll(ctx, together))
 }
 
 // checkAccess checks now and then whether the account sees what it should.

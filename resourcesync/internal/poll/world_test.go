@@ -53,6 +53,8 @@ type world struct {
 	most    int
 	now     int
 	viewed  error
+	// stop ends the requests of the poller for clusters alone.
+	stop func()
 	// begun is called at the start of each poll.
 	begun func()
 }
@@ -78,12 +80,17 @@ func newWorld(t *testing.T) *world {
 
 // restart replaces the poller by a new one over the same directory.
 func (w *world) restart() {
+	if w.stop != nil {
+		w.stop()
+	}
+	ctx, stop := context.WithCancel(w.t.Context())
+	w.stop = stop
 	w.poller = &Poller{
 		Search: w, Fleet: w, Files: w.store,
 		Log:     funcr.New(w.log, funcr.Options{}),
 		Options: Options{Interval: 10 * time.Second, BatchSize: 50},
 	}
-	w.poller.restore()
+	w.poller.restore(ctx)
 }
 
 // log keeps what is said; funcr writes "logger" and "level" before the message of an
