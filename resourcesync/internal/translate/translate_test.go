@@ -252,3 +252,24 @@ func BenchmarkReports(b *testing.B) {
 		}
 	}
 }
+
+// A collector may relate its objects to any UID. They count on their own cluster only.
+func TestClusters_objectsOfAnotherClusterDoNotCount(t *testing.T) {
+	victim, own := app("c1", "a", "s"), app("evil", "b", "s")
+	foreign := object("evil", "", "v1", "Secret", "n", "made-up", victim.UID, own.UID)
+	forged := object("evil", "", "v1", "Secret", "n", "forged", own.UID)
+	forged.UID = "c1/forged"
+	r := search.Result{Items: []search.Item{victim, own}, Related: []search.Item{
+		object("c1", "", "v1", "ConfigMap", "n", "real", victim.UID), foreign, forged, node("c1", victim.UID), node("evil", own.UID),
+	}}
+	apps, odd := Clusters(&r)
+	if len(odd) != 0 || len(apps["c1"]) != 1 || len(apps["evil"]) != 1 {
+		t.Fatalf("%+v, odd %v", apps, odd)
+	}
+	if got := apps["c1"][0].Resources; len(got) != 1 || got[0].Name != "real" {
+		t.Errorf("the Application on c1 has %v", got)
+	}
+	if got := apps["evil"][0].Resources; len(got) != 1 || got[0].Name != "made-up" {
+		t.Errorf("the Application on evil has %v", got)
+	}
+}
