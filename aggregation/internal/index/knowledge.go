@@ -35,8 +35,10 @@ func (p place) compare(o place) int {
 type findings struct {
 	resources merge.ResourceList // of all of list
 	list      []finding          // sorted by place
-	// unread are the clusters that it does not speak for, sorted.
-	unread []string
+	// unread are the clusters that it does not speak for, sorted, and unreadSince is since
+	// when, as RFC 3339.
+	unread      []string
+	unreadSince string
 }
 
 // finding is what search returned about the Application in one place.
@@ -59,6 +61,9 @@ func (f *finding) result() merge.Search {
 // mostly deploy the same, so each resource is kept once and each list of them once.
 func newFindings(r *intermediate.Report) *findings {
 	f := &findings{list: make([]finding, 0, len(r.Applications)), unread: slices.Sorted(slices.Values(r.UnreadClusters))}
+	if r.UnreadSince != nil {
+		f.unreadSince = r.UnreadSince.UTC().Format(time.RFC3339)
+	}
 	lists, total := map[intermediate.List][]uint32{}, 0
 	var distinct [][]intermediate.Resource
 	for i := range r.Applications {

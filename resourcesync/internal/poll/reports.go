@@ -57,6 +57,9 @@ type reports struct {
 	refused map[intermediate.Key]bool // reports that there is no room for
 	silent  []string                  // the clusters that no report spoke for when they were last written
 	began   time.Time                 // when this run did
+	// dated: reports say since when they do not speak for clusters. The first polls of a new
+	// pod are no reason to write every report twice.
+	dated bool
 }
 
 func newReports(files Files, log logr.Logger) *reports {
@@ -136,7 +139,9 @@ func (f *reports) publish(s *state, sets map[intermediate.Key]bool, unread []str
 	failed := map[intermediate.Key]bool{}
 	excluded := s.excluded()
 	silent := slices.Concat(unread, excluded)
-	if wanted := f.toWrite(s, sets, !slices.Equal(silent, f.silent)); len(wanted) > 0 {
+	dates := !f.dated && len(silent) > 0 && time.Since(f.began) >= staleAfter*s.interval
+	f.dated = f.dated || dates
+	if wanted := f.toWrite(s, sets, dates || !slices.Equal(silent, f.silent)); len(wanted) > 0 {
 		for _, r := range translate.Reports(wanted, s.all()) {
 			k := intermediate.Key{Namespace: r.Namespace, Name: r.Name}
 			written, err := f.write(k, r, unread, excluded)
@@ -205,7 +210,7 @@ func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread, excl
 	r.UnreadClusters = append(r.UnreadClusters, excluded...)
 	slices.Sort(r.UnreadClusters)
 	cut := shorten(r)
-	if len(r.UnreadClusters) > 0 {
+	if len(r.UnreadClusters) > 0 && (f.dated || since != f.began) {
 		r.UnreadSince = &since
 	}
 	print, size, err := fingerprintOf(r)
