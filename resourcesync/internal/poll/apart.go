@@ -97,8 +97,8 @@ func (p *Poller) readAlone(ctx context.Context, cluster string) {
 	if !wanted {
 		return // it is gone, or in a batch again
 	}
-	deadline := min(aloneTimeout<<min(p.apart.queue.NumRequeues(cluster), 10), mostTimeout)
-	latency, err := p.request(ctx, []string{cluster}, deadline, 1)
+	timeout := min(aloneTimeout<<min(p.apart.queue.NumRequeues(cluster), 10), mostTimeout)
+	latency, err := p.request(ctx, []string{cluster}, timeout, 1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	own := p.apart.clusters[cluster]

@@ -124,7 +124,7 @@ func BenchmarkPoll(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	p := &Poller{
-		Search: search.New(search.Options{URL: server.URL, CAFile: filepath.Join(dir, "ca"), TokenFile: filepath.Join(dir, "token"), Timeout: time.Minute, MaxBytes: 64 << 20}),
+		Search: search.New(search.Options{URL: server.URL, CAFile: filepath.Join(dir, "ca"), TokenFile: filepath.Join(dir, "token"), MaxBytes: 64 << 20}),
 		Fleet:  s, Files: store, Log: logr.Discard(), Options: Options{Interval: 10 * time.Second, BatchSize: 50},
 	}
 	p.restore(b.Context())

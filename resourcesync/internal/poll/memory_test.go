@@ -114,7 +114,7 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 		}
 	}
 	m := &meeting{Client: search.New(search.Options{
-		URL: server.URL, CAFile: filepath.Join(dir, "ca"), TokenFile: filepath.Join(dir, "token"), Timeout: time.Minute, MaxBytes: maxAnswer,
+		URL: server.URL, CAFile: filepath.Join(dir, "ca"), TokenFile: filepath.Join(dir, "token"), MaxBytes: maxAnswer,
 	})}
 	p := &Poller{
 		Search: m, Files: intermediate.NewStore(dir), Log: logr.Discard(),

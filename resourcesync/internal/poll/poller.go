@@ -131,7 +131,7 @@ func (p *Poller) publishStale(started time.Time) error {
 // The error is one of search as a whole; what did not fail is taken over all the same.
 func (p *Poller) readSearch(ctx context.Context) error {
 	var have []string
-	err := p.retry(ctx, attempts, func() (err error) { have, err = p.Search.ClustersWithApplications(ctx); return err })
+	err := p.retry(ctx, deadline, attempts, func(ctx context.Context) (err error) { have, err = p.Search.ClustersWithApplications(ctx); return err })
 	if err != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -154,7 +154,7 @@ func (p *Poller) checkAccess(ctx context.Context, have bool) error {
 	var r *search.Result
 	var err error
 	if due {
-		err = p.retry(ctx, attempts, func() (err error) { r, err = p.Search.Clusters(ctx); return err })
+		err = p.retry(ctx, deadline, attempts, func(ctx context.Context) (err error) { r, err = p.Search.Clusters(ctx); return err })
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

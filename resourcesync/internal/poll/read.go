@@ -20,8 +20,8 @@ import (
 const (
 	attempts     = 3 // tries of one request within a poll
 	firstBackoff = 250 * time.Millisecond
-	inFlight     = 2 // requests at once; more make the server slower, not the poll faster
-	batchTimeout = 15 * time.Second
+	inFlight     = 2                // requests at once; more make the server slower, not the poll faster
+	deadline     = 15 * time.Second // of a request but for those for one cluster
 	// giveUpAfter is how many batches may fail in a poll before the first good answer.
 	giveUpAfter = 4
 )
@@ -60,7 +60,7 @@ func (p *Poller) readBatch(ctx context.Context, clusters []string) {
 		return
 	}
 	p.mu.Unlock()
-	_, err := p.request(ctx, clusters, batchTimeout, attempts)
+	_, err := p.request(ctx, clusters, deadline, attempts)
 	if ctx.Err() != nil {
 		return
 	}
@@ -91,9 +91,7 @@ func (p *Poller) request(ctx context.Context, clusters []string, deadline time.D
 	p.mu.Unlock()
 	var r *search.Result
 	var answer reply
-	err = p.retry(ctx, tries, func() (err error) {
-		ctx, cancel := context.WithTimeout(ctx, deadline)
-		defer cancel()
+	err = p.retry(ctx, deadline, tries, func(ctx context.Context) (err error) {
 		answer.requested = time.Now()
 		if r, err = p.Search.Applications(ctx, clusters, last.digest); err != nil || r.Unchanged {
 			return err
@@ -156,14 +154,14 @@ func (p *Poller) checkRelated(ctx context.Context, clusters []string, r *search.
 }
 
 // retry repeats a request that may succeed a moment later, with growing and random
-// pauses, while the interval lasts.
-func (p *Poller) retry(ctx context.Context, tries int, request func() error) error {
+// pauses, while the interval lasts. Each try has a deadline.
+func (p *Poller) retry(ctx context.Context, deadline time.Duration, tries int, request func(context.Context) error) error {
 	backoff := wait.Backoff{Duration: firstBackoff / 2, Factor: 2, Jitter: 2, Steps: tries} // half to one and a half of firstBackoff
 	p.mu.Lock()
 	until := p.round.started.Add(p.Options.Interval)
 	p.mu.Unlock()
 	for n := 1; ; n++ {
-		err := request()
+		err := within(ctx, deadline, request)
 		if err == nil {
 			return nil
 		}
@@ -175,6 +173,12 @@ func (p *Poller) retry(ctx context.Context, tries int, request func() error) err
 			return err
 		}
 	}
+}
+
+func within(ctx context.Context, deadline time.Duration, request func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	return request(ctx)
 }
 
 // forEach calls work for every element, some at a time.
