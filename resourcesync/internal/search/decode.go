@@ -70,6 +70,7 @@ func walk(body []byte, s *stream) (*answer, error) {
 type stream struct {
 	dec  *jsontext.Decoder
 	rows *decoder // nil: rows are not decoded
+	sums []Sum    // of the lists that an outline leaves out, in their order
 }
 
 func (s *stream) data(a *answer, name string) error {
@@ -138,6 +139,11 @@ func (s *stream) row(r *Result, sum *Sum, into *[]Item) error {
 	raw, err := s.dec.ReadValue()
 	if err != nil {
 		return err
+	}
+	if s.rows == nil && len(s.sums) > 0 && string(raw) == leftOut {
+		sum.merge(s.sums[0])
+		s.sums = s.sums[1:]
+		return nil
 	}
 	sum.add(raw)
 	if s.rows == nil {
