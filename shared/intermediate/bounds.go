@@ -41,6 +41,8 @@ func (a *Application) valid() bool {
 	return isToken(a.Cluster, maxName) && isToken(a.Namespace, maxNamespace) && isToken(a.Name, maxName)
 }
 
+func (c *Condition) valid() bool { return isToken(c.Type, maxType) }
+
 // boundMessage makes a text of any length and content fit for a report: at most
 // maxMessage characters, no control character but line breaks and tabs, valid UTF-8.
 func boundMessage(s string) string {

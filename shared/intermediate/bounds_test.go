@@ -4,8 +4,8 @@
 package intermediate
 
 import (
-	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -91,33 +91,65 @@ func TestReadLeavesOutWhatIsOutOfBounds(t *testing.T) {
 }
 
 // Whatever a report says, it is read as encoding/json reads it.
-func TestReadAgreesWithEncodingJSON(t *testing.T) {
-	for _, content := range []string{
-		`{"schemaVersion":1,"namespace":"a","name":"b","applications":null,"unreadClusters":null}`,
-		`{"schemaVersion":1,"namespace":"a","name":"b","unreadClusters":["x","y"],"applications":[{"cluster":"c","namespace":"n","name":"m",` +
-			`"resources":[{"apiVersion":"v1","kind":"K","name":"r","more":[{}]}],"heldResources":[{"apiVersion":"v1","kind":"K","name":"r","since":"2026-11-20T10:00:00Z"}],` +
-			`"conditions":[{"type":"t","message":"a\u00fc\ud83d\ude00"}],"staleSince":"2026-11-20T10:00:00Z"}]}`,
-		`{"name":"b","namespace":"a","applications":[{"staleSince":null,"resources":[],"name":"m","namespace":"n","cluster":"c"}],"schemaVersion":7}`,
-	} {
-		s := NewStore(t.TempDir())
-		put(t, s, "a_b.json", content)
-		got, err := s.Read("a", "b")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want Report
-		if err := json.Unmarshal([]byte(content), &want); err != nil {
-			t.Fatal(err)
-		}
-		for i := range want.Applications {
-			if len(want.Applications[i].Resources) == 0 {
-				want.Applications[i].Resources = nil
-			}
-		}
-		if diff := cmp.Diff(&want, got); diff != "" {
-			t.Errorf("%s:\n%s", content, diff)
-		}
+// Rows of one list share it in memory, in both versions' spelling of what is absent.
+func TestReadSharesLists(t *testing.T) {
+	s := NewStore(t.TempDir())
+	list := []Resource{{APIVersion: "v1", Kind: "Service", Name: "ui"}}
+	again := []Resource{{APIVersion: "v1", Kind: "Service", Name: "ui"}}
+	if err := s.Write(&Report{Namespace: "a", Name: "b", Applications: []Application{
+		{Cluster: "c1", Namespace: "n", Name: "m", Resources: list},
+		{Cluster: "c2", Namespace: "n", Name: "m", Resources: again},
+		{Cluster: "c3", Namespace: "n", Name: "m", LeftOut: 3},
+	}}); err != nil {
+		t.Fatal(err)
 	}
+	r, err := s.Read("a", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := r.Applications
+	if len(a) != 3 || ListOf(a[0].Resources) != ListOf(a[1].Resources) || len(a[0].Resources) != 1 || ListOf(a[2].Resources) != (List{}) || a[2].LeftOut != 3 {
+		t.Errorf("%+v", a)
+	}
+	put(t, s, "a_b.json", `{"schemaVersion":1,"namespace":"a","name":"b","unreadClusters":null,"applications":[{"cluster":"c","namespace":"n","name":"m","resources":[],"staleSince":null}]}`)
+	if r, err := s.Read("a", "b"); err != nil || len(r.Applications) != 1 || r.Applications[0].Resources != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Entries that are nothing but brackets take no memory.
+func TestReadIsBounded(t *testing.T) {
+	for name, content := range map[string]string{
+		"rows":       `{"schemaVersion":2,"namespace":"a","name":"b","applications":[{}%s]}`,
+		"resources":  `{"schemaVersion":2,"namespace":"a","name":"b","lists":[[{}%s]],"applications":[]}`,
+		"held":       `{"schemaVersion":2,"namespace":"a","name":"b","applications":[{"heldResources":[{}%s]}]}`,
+		"conditions": `{"schemaVersion":2,"namespace":"a","name":"b","applications":[{"conditions":[{}%s]}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := NewStore(t.TempDir())
+			put(t, s, "a_b.json", fmt.Sprintf(content, strings.Repeat(",{}", 100_000)))
+			var r *Report
+			var err error
+			kept := heap(func() { r, err = s.Read("a", "b") })
+			if err != nil || r.Refused == 0 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			if kept > 1<<20 {
+				t.Errorf("%d bytes are kept of nothing", kept)
+			}
+		})
+	}
+}
+
+// heap returns by how many bytes what is alive grows.
+func heap(work func()) int64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	work()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
 }
 
 func TestTooLargeAReportIsRefused(t *testing.T) {

@@ -5,5 +5,6 @@
 // intermediate report per ApplicationSet, in a directory that both containers
 // mount. It is their only interface, so it carries a schema version: the two are
 // upgraded one at a time, in any order. Version N reads N-1, and every version
-// ignores fields that it does not know.
+// ignores fields that it does not know. A reader that cannot read a newer version keeps
+// what it knows.
 package intermediate

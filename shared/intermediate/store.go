@@ -4,9 +4,9 @@
 package intermediate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,10 +65,15 @@ func (s *Store) load(file string) (*Report, error) {
 		return nil, fmt.Errorf("read intermediate report: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	if err := check(f); err != nil {
+	size, err := check(f)
+	if err != nil {
 		return nil, fmt.Errorf("read intermediate report %s: %w", path, err)
 	}
-	r, err := decode(f)
+	data := make([]byte, size)
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, fmt.Errorf("read intermediate report %s: %w", path, err)
+	}
+	r, err := decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("decode intermediate report %s: %w", path, err)
 	}
@@ -78,20 +83,20 @@ func (s *Store) load(file string) (*Report, error) {
 	return r, nil
 }
 
-// check refuses what cannot be a report before any of it is read. A report is never
-// written in place, so its size stays.
-func check(f *os.File) error {
+// check refuses what cannot be a report before any of it is read, and returns its size. A
+// report is never written in place, so that stays.
+func check(f *os.File) (size int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("not a regular file")
+		return 0, errors.New("not a regular file")
 	}
 	if info.Size() > MaxReportBytes {
-		return fmt.Errorf("it has %d bytes, more than the %d that a report may have", info.Size(), MaxReportBytes)
+		return 0, fmt.Errorf("it has %d bytes, more than the %d that a report may have", info.Size(), MaxReportBytes)
 	}
-	return nil
+	return info.Size(), nil
 }
 
 // Write replaces the report of an ApplicationSet in one step: a reader sees the
@@ -107,8 +112,7 @@ func (s *Store) Write(r *Report) (err error) {
 	if !validKey(k) {
 		return errors.New("not the name of an ApplicationSet")
 	}
-	r.SchemaVersion = SchemaVersion
-	data, err := json.Marshal(r)
+	data, err := Encode(r)
 	if err != nil {
 		return err
 	}

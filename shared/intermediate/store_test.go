@@ -18,7 +18,7 @@ import (
 func sample() *Report {
 	since := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	return &Report{
-		SchemaVersion: 1,
+		SchemaVersion: SchemaVersion,
 		Namespace:     "argocd",
 		Name:          "guestbook",
 		Applications: []Application{
@@ -38,7 +38,7 @@ func sample() *Report {
 // A released version's file must be readable for good: its golden file is never
 // edited. A new schema version adds a file and keeps the old ones.
 func TestGoldenFiles(t *testing.T) {
-	for version, file := range map[int]string{1: "v1.json"} {
+	for version, file := range map[int]string{1: "v1.json", 2: "v2.json"} {
 		data, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,9 @@ func TestGoldenFiles(t *testing.T) {
 		if err != nil {
 			t.Fatalf("version %d: %v", version, err)
 		}
-		if !reflect.DeepEqual(got, sample()) {
+		want := sample()
+		want.SchemaVersion = version
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("version %d reads as %+v", version, got)
 		}
 		if version != SchemaVersion {
@@ -78,7 +80,8 @@ func TestRead(t *testing.T) {
 		"none yet":        {reason: "no file is no report, and no failure", content: "", none: true},
 		"empty report":    {reason: "a report without Applications is knowledge", content: `{"schemaVersion":1,"namespace":"a","name":"b","applications":[]}`},
 		"unknown fields":  {reason: "a newer writer of the same schema may add fields", content: `{"schemaVersion":1,"namespace":"a","name":"b","new":{"x":[1]},"applications":[{"cluster":"c","namespace":"n","name":"m","more":true}]}`, applications: 1},
-		"next version":    {reason: "the writer may be upgraded first", content: `{"schemaVersion":2,"namespace":"a","name":"b","applications":[{"cluster":"c","namespace":"n","name":"m"}]}`, applications: 1},
+		"next version":    {reason: "the writer may be upgraded first", content: `{"schemaVersion":3,"namespace":"a","name":"b","applications":[{"cluster":"c","namespace":"n","name":"m"}]}`, applications: 1},
+		"a list of none":  {reason: "a number that is none of a list's would lose resources", content: `{"schemaVersion":2,"namespace":"a","name":"b","lists":[[]],"applications":[{"cluster":"c","namespace":"n","name":"m","resources":1}]}`, errPart: "list 1 of 1"},
 		"truncated":       {reason: "unreadable is neither none nor empty", content: `{"schemaVersion":1,"namespace":"a","na`, errPart: "decode"},
 		"garbage":         {reason: "a file of zeros after a crash", content: "\x00\x00\x00\x00", errPart: "decode"},
 		"nothing in it":   {reason: "a file that was never filled", content: " ", errPart: "decode"},

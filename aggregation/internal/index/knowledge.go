@@ -5,7 +5,7 @@ package index
 
 import (
 	"cmp"
-	"encoding/binary"
+	"math"
 	"slices"
 	"time"
 
@@ -35,8 +35,10 @@ func (p place) compare(o place) int {
 type findings struct {
 	resources merge.ResourceList // of all of list
 	list      []finding          // sorted by place
-	// unread are the clusters that it does not speak for, sorted.
-	unread []string
+	// unread are the clusters that it does not speak for, sorted, and unreadSince is since
+	// when, as RFC 3339.
+	unread      []string
+	unreadSince string
 }
 
 // finding is what search returned about the Application in one place.
@@ -44,6 +46,7 @@ type finding struct {
 	at        place
 	resources []uint32      // by their place in the list of the findings; may be shared
 	search    *merge.Search // nil for nothing
+	leftOut   int32         // resources that did not fit into the intermediate report
 }
 
 // result is what search returned but for the resources.
@@ -54,14 +57,54 @@ func (f *finding) result() merge.Search {
 	return *f.search
 }
 
-// newFindings takes over an intermediate report.
+// newFindings takes over an intermediate report. The Applications of an ApplicationSet
+// mostly deploy the same, so each resource is kept once and each list of them once.
 func newFindings(r *intermediate.Report) *findings {
-	b := &builder{findings: &findings{list: make([]finding, 0, len(r.Applications)), unread: slices.Sorted(slices.Values(r.UnreadClusters))}}
+	f := &findings{list: make([]finding, 0, len(r.Applications)), unread: slices.Sorted(slices.Values(r.UnreadClusters))}
+	if r.UnreadSince != nil {
+		f.unreadSince = r.UnreadSince.UTC().Format(time.RFC3339)
+	}
+	lists, total := map[intermediate.List][]uint32{}, 0
+	var distinct [][]intermediate.Resource
+	for i := range r.Applications {
+		resources := r.Applications[i].Resources
+		if _, known := lists[intermediate.ListOf(resources)]; !known {
+			lists[intermediate.ListOf(resources)] = nil
+			distinct, total = append(distinct, resources), total+len(resources)
+		}
+	}
+	refs := make([]v1alpha1.ResourceRef, 0, total)
+	for _, resources := range distinct {
+		for k := range resources {
+			refs = append(refs, refTo(&resources[k]))
+		}
+	}
+	f.resources = merge.Resources(refs)
 	for i := range r.Applications {
 		a := &r.Applications[i]
-		b.add(place{manifestcache.Intern(a.Cluster), manifestcache.Intern(a.Namespace), a.Name}, a.Resources, searchOf(a))
+		l := intermediate.ListOf(a.Resources)
+		if lists[l] == nil {
+			lists[l] = f.numbers(a.Resources)
+		}
+		f.list = append(f.list, finding{
+			at:        place{manifestcache.Intern(a.Cluster), manifestcache.Intern(a.Namespace), a.Name},
+			resources: lists[l], search: searchOf(a), leftOut: int32(min(a.LeftOut, math.MaxInt32)), // #nosec G115 -- bounded
+		})
 	}
-	return b.build()
+	slices.SortStableFunc(f.list, func(x, y finding) int { return x.at.compare(y.at) })
+	f.list = slices.Clip(slices.CompactFunc(f.list, func(x, y finding) bool { return x.at == y.at })) // an odd report counts once
+	return f
+}
+
+// numbers returns the places of resources in the list of the findings.
+func (f *findings) numbers(resources []intermediate.Resource) []uint32 {
+	numbers := make([]uint32, 0, len(resources))
+	for i := range resources {
+		if n, found := f.resources.Find(refTo(&resources[i])); found {
+			numbers = append(numbers, uint32(n)) // #nosec G115 -- a file has less than 2^32 bytes
+		}
+	}
+	return numbers
 }
 
 func searchOf(a *intermediate.Application) *merge.Search {
@@ -94,51 +137,4 @@ func (f *findings) speaksFor(cluster string) bool {
 
 func refTo(r *intermediate.Resource) v1alpha1.ResourceRef {
 	return v1alpha1.ResourceRef{APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, Namespace: r.Namespace}
-}
-
-// builder gathers findings. The Applications of an ApplicationSet mostly deploy the
-// same, so each resource is kept once and each list of them once.
-type builder struct {
-	*findings
-	lists [][]intermediate.Resource // those of list, in the order of adding
-}
-
-func (b *builder) add(at place, resources []intermediate.Resource, search *merge.Search) {
-	b.list = append(b.list, finding{at: at, search: search})
-	b.lists = append(b.lists, resources)
-}
-
-func (b *builder) build() *findings {
-	total := 0
-	for _, list := range b.lists {
-		total += len(list)
-	}
-	refs := make([]v1alpha1.ResourceRef, 0, total)
-	for _, list := range b.lists {
-		for i := range list {
-			refs = append(refs, refTo(&list[i]))
-		}
-	}
-	b.resources = merge.Resources(refs)
-	shared := map[string][]uint32{}
-	var key []byte
-	for i, list := range b.lists {
-		key = key[:0]
-		for j := range list {
-			if n, found := b.resources.Find(refTo(&list[j])); found {
-				key = binary.NativeEndian.AppendUint32(key, uint32(n)) // #nosec G115 -- a file has less than 2^32 bytes
-			}
-		}
-		numbers, known := shared[string(key)]
-		if !known {
-			for k := 0; k < len(key); k += 4 {
-				numbers = append(numbers, binary.NativeEndian.Uint32(key[k:]))
-			}
-			shared[string(key)] = numbers
-		}
-		b.list[i].resources = numbers
-	}
-	slices.SortStableFunc(b.list, func(x, y finding) int { return x.at.compare(y.at) })
-	b.list = slices.Clip(slices.CompactFunc(b.list, func(x, y finding) bool { return x.at == y.at })) // an odd report counts once
-	return b.findings
 }

@@ -80,20 +80,29 @@ func writeLargest(t *testing.T, dir string, applications, distinct int, resource
 		}
 		left -= n
 	}
-	put(`{"schemaVersion":1,"namespace":"argocd","name":"guestbook","applications":[`)
+	const row = `{"cluster":"cluster-%05d","namespace":"argocd","name":"guestbook-cluster-%05d","resources":%d}`
+	rows := applications * (len(row) + 10)
+	put(`{"schemaVersion":2,"namespace":"argocd","name":"guestbook","lists":[`)
 	for i := range applications {
 		if i > 0 {
 			put(",")
 		}
-		put(`{"cluster":"cluster-%05d","namespace":"argocd","name":"guestbook-cluster-%05d","resources":[`, i, i)
-		for first, until := true, left*(applications-i-1)/(applications-i); left > until+300; first = false {
+		put("[")
+		for first, until := true, rows+(left-rows)*(applications-i-1)/(applications-i); left > until+300; first = false {
 			if !first {
 				put(",")
 			}
 			put(resource, resources%distinct)
 			resources++
 		}
-		put("]}")
+		put("]")
+	}
+	put(`],"applications":[`)
+	for i := range applications {
+		if i > 0 {
+			put(",")
+		}
+		put(row, i, i, i)
 	}
 	put("]}")
 	put("%s", strings.Repeat(" ", left))

@@ -301,3 +301,56 @@ func BenchmarkSearchMemory(b *testing.B) {
 		b.StartTimer()
 	}
 }
+
+// What did not fit into the intermediate report is counted for the places of works only.
+func TestView_countsWhatIsLeftOut(t *testing.T) {
+	x, _ := spied()
+	x.SetCluster(available("a"))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))))
+	mine, other := deploys("a", "mine"), deploys("b")
+	mine.LeftOut, other.LeftOut = 7, 100
+	x.SetSearch(found(nil, mine, other))
+	if got := x.View(guestbook).LeftOut; got != 7 {
+		t.Errorf("%d resources are left out, want 7", got)
+	}
+}
+
+// A row on a cluster for which search does not speak is dated, also when nothing is
+// remembered of it any more.
+func TestSetSearch_datesRowsOfUnreadClusters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := func() *Index {
+			x, _ := spied()
+			for _, c := range []string{"a", "b"} {
+				x.SetCluster(available(c))
+				x.SetWork(compact(t, manifestWork(guestbook, c, "app", says("Healthy", "Synced"))))
+			}
+			return x
+		}
+		ages := func(x *Index) (out []string) {
+			for _, r := range x.View(guestbook).Rows {
+				out = append(out, r.Cluster+" "+r.StaleSince)
+			}
+			return out
+		}
+		was := fleet()
+		was.SetSearch(found(nil, deploys("a", "one"), deploys("b", "two")))
+		old := statuses(was.View(guestbook))
+		x := fleet()
+		x.Remember(guestbook, &old)
+		x.SetSearch(found([]string{"b"}, deploys("a", "one")))
+		expect(t, "a new pod's first polls date nothing", ages(x), []string{"a ", "b "})
+		since := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+		unread := found([]string{"b"}, deploys("a", "one"))
+		unread.UnreadSince = &since
+		x.SetSearch(unread)
+		dated := []string{"a ", "b 2026-11-20T10:00:00Z"}
+		expect(t, "what an old report said is dated", ages(x), dated)
+		expect(t, "and stays", resourceNames(x), "one two")
+		<-time.After(remembers + time.Second)
+		expect(t, "the row does not look fresh once that is over", ages(x), dated)
+		expect(t, "although nothing is kept", resourceNames(x), "one")
+		x.SetSearch(found(nil, deploys("a", "one"), deploys("b", "two")))
+		expect(t, "read", ages(x), []string{"a ", "b "})
+	})
+}

@@ -233,13 +233,23 @@ func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 	for _, c := range seen.ReportConditions() {
 		app.Conditions = append(app.Conditions, v1alpha1.Condition(c))
 	}
-	switch {
-	case e.found != nil:
-		return merge.NewRow(app, e.found.result())
-	case s.remembered != nil:
-		return merge.NewRow(app, s.remembered.search(merge.NewRow(app, merge.Search{})))
+	return merge.NewRow(app, e.searched(app, s))
+}
+
+// searched is what search says of the Application. Where it does not speak for the cluster,
+// that is what the report had before, as old as that is.
+func (e *entry) searched(app merge.App, s *set) merge.Search {
+	if e.found != nil {
+		return e.found.result()
 	}
-	return merge.NewRow(app, merge.Search{})
+	var search merge.Search
+	if s.remembered != nil {
+		search = s.remembered.search(merge.NewRow(app, merge.Search{}))
+	}
+	if search.StaleSince == "" && s.search != nil && !s.search.speaksFor(e.work.Namespace) {
+		search.StaleSince = s.search.unreadSince
+	}
+	return search
 }
 
 // share makes an observation that is kept share its texts with other rows, and with the

@@ -17,6 +17,8 @@ type View struct {
 	// Rows are sorted by [merge.Compare]; the slice is the caller's own.
 	Rows      []*merge.Row
 	Resources merge.ResourceList
+	// LeftOut counts the resources that did not fit into the intermediate report.
+	LeftOut int
 }
 
 // View returns what is known about an ApplicationSet; nothing is an empty view.
@@ -42,6 +44,9 @@ func (x *Index) view(key types.NamespacedName) View {
 	for _, e := range s.entries {
 		if !e.hidden {
 			v.Rows = append(v.Rows, e.row)
+		}
+		if e.found != nil {
+			v.LeftOut += int(e.found.leftOut)
 		}
 	}
 	return v

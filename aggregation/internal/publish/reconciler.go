@@ -155,6 +155,7 @@ func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view 
 	initial := &metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{contract.ReportLabel: labelFor(key)}}
 	envelope := envelopeBytes(initial)
 	content := merge.Truncate(view.Rows, view.Resources, r.limit-envelope)
+	content.ResourcesLeftOut += view.LeftOut
 	metadata, _ := metadataFor(key, initial, &content)
 	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metadata, Statuses: content.Statuses()}
 	if err := r.writer.Create(ctx, report, client.FieldOwner(fieldOwner)); err != nil {
@@ -168,6 +169,7 @@ func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view 
 func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have *storedReport, view index.View, changes pace.Batch) error {
 	envelope := envelopeBytes(&have.meta.ObjectMeta)
 	content := merge.Truncate(view.Rows, view.Resources, r.limit-envelope)
+	content.ResourcesLeftOut += view.LeftOut
 	metadata, differs := metadataFor(key, &have.meta.ObjectMeta, &content)
 	if !differs && !have.rewrite && have.content.Equal(&content) {
 		r.tracker.keep(key, &storedReport{meta: have.meta, own: true, content: content}) // rows become pointers of the index

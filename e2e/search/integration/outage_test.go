@@ -42,7 +42,7 @@ func TestOutage(t *testing.T) {
 		},
 	} {
 		t.Run(reason, func(t *testing.T) {
-			w := start(t, "--search-timeout=2s")
+			w := start(t)
 			from := w.polled()
 			for _, o := range outages {
 				t.Run(o.name, func(t *testing.T) { from = w.in(t).outage(from, o.faults) })

@@ -55,9 +55,8 @@ func New() *Command { return &Command{} }
 func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.directory, "intermediate-dir", "/var/run/multicluster-integrations", "directory of the intermediate reports, shared with aggregation; created when missing")
 	fs.StringVar(&c.search.URL, "search-url", defaultURL, "GraphQL endpoint of search v2; https only")
-	fs.StringVar(&c.search.CAFile, "search-ca-file", "", "PEM bundle of CAs that may sign search's certificate, re-read on change; empty: "+serviceCA+" where it is mounted, else the system's CAs")
+	fs.StringVar(&c.search.CAFile, "search-ca-file", "", "PEM bundle of CAs that may sign search's certificate, re-read within five minutes; empty: "+serviceCA+" where it is mounted, else the system's CAs")
 	fs.StringVar(&c.search.TokenFile, "search-token-file", filepath.Join(serviceAccount, "token"), "file with the bearer token for search, re-read for every request")
-	fs.DurationVar(&c.search.Timeout, "search-timeout", 30*time.Second, "timeout of one request to search, reading the answer included")
 	fs.Int64Var(&c.maxMiB, "search-max-answer", 12, "maximum size of an answer of search, in MiB; a batch with a larger answer is divided. Two are read at a time and take some eight times as much memory: raise the container's limit with it")
 	fs.DurationVar(&c.poll.Interval, "search-interval", 10*time.Second, "interval between polls of search; a search service that has never answered is polled six times more seldom")
 	fs.IntVar(&c.poll.BatchSize, "search-batch-size", 50, "maximum number of clusters in one request")
@@ -75,7 +74,6 @@ func (c *Command) Validate() error {
 	u, err := url.Parse(c.search.URL)
 	check(err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil, "--search-url: want https://host[:port]/path, without user or password")
 	check(c.search.TokenFile != "", "--search-token-file: must not be empty")
-	check(c.search.Timeout > 0, "--search-timeout %s: must be positive", c.search.Timeout)
 	check(c.maxMiB > 0 && c.maxMiB <= 4096, "--search-max-answer %d: want 1 to 4096", c.maxMiB)
 	check(c.poll.Interval >= time.Second, "--search-interval %s: must be at least 1s", c.poll.Interval)
 	check(c.poll.BatchSize > 0, "--search-batch-size %d: must be positive", c.poll.BatchSize)

@@ -124,10 +124,10 @@ func BenchmarkPoll(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	p := &Poller{
-		Search: search.New(search.Options{URL: server.URL, CAFile: filepath.Join(dir, "ca"), TokenFile: filepath.Join(dir, "token"), Timeout: time.Minute, MaxBytes: 64 << 20}),
+		Search: search.New(search.Options{URL: server.URL, CAFile: filepath.Join(dir, "ca"), TokenFile: filepath.Join(dir, "token"), MaxBytes: 64 << 20}),
 		Fleet:  s, Files: store, Log: logr.Discard(), Options: Options{Interval: 10 * time.Second, BatchSize: 50},
 	}
-	p.restore()
+	p.restore(b.Context())
 	p.poll(b.Context())
 	if len(p.state.clusters) != benchClusters || len(p.reports.written) != benchApps {
 		b.Fatalf("%d clusters, %d reports: %s", len(p.state.clusters), len(p.reports.written), p.changes[subjectFailure])

@@ -4,6 +4,7 @@
 package poll
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -11,90 +12,139 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// resize counts what a cluster takes, and records what of it did not fit.
-func (s *state) resize(cluster string, st *clusterState, cut translate.Cut) {
-	s.bytes -= st.bytes
-	st.bytes, st.leftOut = translate.Size(cluster, st.Applications), cut
-	s.bytes += st.bytes
+// keep replaces the Applications of a cluster; cut is what of them did not fit.
+func (s *state) keep(cluster string, st *clusterState, apps []translate.Application, cut translate.Cut) {
+	s.markDirty(st.Applications)
+	s.markDirty(apps)
+	before := st.Applications
+	st.Applications, st.leftOut = s.lists.use(apps), cut
+	s.lists.release(before)
+	s.rows -= st.rows
+	st.rows = 0
+	for i := range apps {
+		st.rows += translate.RowSize(cluster, &apps[i])
+	}
+	s.rows += st.rows
+	st.bytes = translate.Size(cluster, apps)
 }
 
-// lower lowers the level until all fit, with some room.
-func (s *state) lower() {
-	sizes := make([]int, 0, len(s.clusters))
-	for _, st := range s.clusters {
-		sizes = append(sizes, st.bytes)
-	}
-	s.level = min(s.level, translate.Level(sizes, s.limit/10*9))
-	for c, st := range s.clusters {
-		if st.bytes <= s.level {
-			continue
-		}
-		apps, cut := translate.Limit(c, st.Applications, s.level)
-		cut.Applications += st.leftOut.Applications
-		cut.Resources += st.leftOut.Resources
-		s.markDirty(st.Applications)
-		st.Applications = apps
-		s.resize(c, st, cut)
-	}
-}
+// bytes are what all clusters take together.
+func (s *state) bytes() int { return s.rows + s.lists.bytes }
 
-// raise lets the level rise again when there is room. What did not fit is decoded
-// once more then.
-func (s *state) raise() {
-	if s.level >= maxCluster || s.bytes > s.limit/2 {
+// fit leaves out the largest clusters until the others fit, with some room.
+func (s *state) fit() {
+	if s.bytes() <= s.limit {
 		return
 	}
-	s.level = min(2*s.level, maxCluster)
+	for _, c := range largestFirst(s.clusters, func(st *clusterState) int { return st.bytes }) {
+		if s.bytes() <= s.limit/10*9 {
+			return
+		}
+		st := s.clusters[c]
+		cut := translate.All(st.Applications)
+		cut.Add(st.leftOut)
+		s.keep(c, st, nil, cut)
+	}
+}
+
+// excluded reports whether a cluster has Applications and all of them are left out.
+func (st *clusterState) excluded() bool {
+	return len(st.Applications) == 0 && st.leftOut.Applications > 0
+}
+
+// excluded returns the clusters of which everything is left out, sorted.
+func (s *state) excluded() (out []string) {
+	for c, st := range s.clusters {
+		if st.excluded() {
+			out = append(out, c)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// readExcluded has the next answers about clusters decoded that were left out, when there
+// is room again.
+func (s *state) readExcluded() {
+	if s.bytes() > s.limit/2 {
+		return
+	}
 	for _, st := range s.clusters {
-		if st.leftOut != (translate.Cut{}) {
+		if st.excluded() {
 			st.answer = nil
 		}
 	}
 }
 
-// shorten makes a report fit into a file, and returns what it left out. Rows that are
-// larger than others lose resources first. When that is not enough, the clusters with the
-// most lose rows: what a cluster claims to run costs the others nothing.
+// largestFirst returns keys by size, of equals the last first.
+func largestFirst[T any](of map[string]T, size func(T) int) []string {
+	return slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(size(of[b]), size(of[a])), cmp.Compare(b, a))
+	})
+}
+
+// claim is what a cluster takes in a report.
+type claim struct {
+	rows  int
+	lists map[intermediate.List]int // bytes of each
+	size  int                       // with its share of lists that others have, too
+}
+
+// shorten makes a report fit into a file: it leaves out the largest clusters, and says so.
+// What a cluster claims to run costs the others nothing.
 func shorten(r *intermediate.Report) (cut translate.Cut) {
-	limit := intermediate.MaxReportBytes - 1<<16 // the rest of the report
+	total := 1 << 16 // the rest of the report
 	for _, c := range r.UnreadClusters {
-		limit -= len(c) + 3
+		total += len(c) + 3
 	}
-	sizes := make([]int, len(r.Applications))
-	total := 0
+	claims, users := map[string]*claim{}, map[intermediate.List]int{}
 	for i := range r.Applications {
-		sizes[i] = translate.RowSize(&r.Applications[i])
-		total += sizes[i]
-	}
-	if total <= limit {
-		return cut
-	}
-	level := translate.Level(sizes, limit)
-	total = 0
-	byCluster := map[string]int{}
-	for i := range r.Applications {
-		if sizes[i] > level {
-			cut.Resources += translate.ShortenRow(&r.Applications[i], level)
-			sizes[i] = translate.RowSize(&r.Applications[i])
+		a := &r.Applications[i]
+		c := claims[a.Cluster]
+		if c == nil {
+			c = &claim{lists: map[intermediate.List]int{}}
+			claims[a.Cluster] = c
 		}
-		total += sizes[i]
-		byCluster[r.Applications[i].Cluster] += sizes[i]
+		row := translate.RowSize(a.Cluster, &translate.Application{Namespace: a.Namespace, Name: a.Name, Conditions: a.Conditions, Held: a.HeldResources})
+		c.rows += row
+		total += row
+		l := intermediate.ListOf(a.Resources)
+		if _, counted := c.lists[l]; !counted {
+			c.lists[l] = translate.ListSize(a.Resources)
+			if users[l]++; users[l] == 1 {
+				total += c.lists[l]
+			}
+		}
 	}
-	if total <= limit {
+	if total <= intermediate.MaxReportBytes {
 		return cut
 	}
-	level = translate.Level(slices.Collect(maps.Values(byCluster)), limit)
-	kept := r.Applications[:0]
-	left := map[string]int{}
-	for i := range r.Applications {
-		c := r.Applications[i].Cluster
-		if left[c] += sizes[i]; left[c] > level {
+	for _, c := range claims {
+		c.size = c.rows
+		for l, size := range c.lists {
+			c.size += size / users[l]
+		}
+	}
+	out := map[string]bool{}
+	for _, name := range largestFirst(claims, func(c *claim) int { return c.size }) {
+		if total <= intermediate.MaxReportBytes {
+			break
+		}
+		out[name] = true
+		total += len(name) + 3 - claims[name].rows
+		for l, size := range claims[name].lists {
+			if users[l]--; users[l] == 0 {
+				total -= size
+			}
+		}
+	}
+	r.Applications = slices.DeleteFunc(r.Applications, func(a intermediate.Application) bool {
+		if out[a.Cluster] {
 			cut.Applications++
-			cut.Resources += len(r.Applications[i].Resources)
-			continue
+			cut.Resources += len(a.Resources)
 		}
-		kept = append(kept, r.Applications[i])
-	}
-	r.Applications = kept
+		return out[a.Cluster]
+	})
+	r.UnreadClusters = slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(r.UnreadClusters, maps.Keys(out)))))
 	return cut
 }

@@ -4,15 +4,17 @@
 package poll
 
 import (
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
@@ -40,12 +42,9 @@ func TestGreedyClustersCannotCrowdOthersOut(t *testing.T) {
 		w.flood(12, 100)
 		p := w.poller
 		p.state.limit = 100_000 // they want some 200,000
-		w.poll()
-		if p.state.bytes > p.state.limit || p.reports.total > p.state.limit {
-			t.Errorf("%d bytes are known, %d in files", p.state.bytes, p.reports.total)
-		}
-		if p.state.level >= maxCluster {
-			t.Error("the test does not fill what there is")
+		w.polls(2)
+		if p.state.bytes() > p.state.limit || p.reports.total > p.state.limit {
+			t.Errorf("%d bytes are known, %d in files", p.state.bytes(), p.reports.total)
 		}
 		rows := w.rows()
 		for _, key := range []string{"c1/app", "c2/app"} {
@@ -53,22 +52,45 @@ func TestGreedyClustersCannotCrowdOthersOut(t *testing.T) {
 				t.Errorf("%s: %v", key, rows[key])
 			}
 		}
-		gauge(t, "clusters that do not fit", clusterStates.WithLabelValues("left_out"), 12)
-		if testutil.ToFloat64(leftOutNow.WithLabelValues("resources")) == 0 || !contains(w.problems, "leave out the rest") || !contains(w.problems, "n000") || !contains(w.problems, "remedy") {
+		out := p.state.excluded()
+		if len(out) == 0 || len(out) == 12 {
+			t.Fatalf("%d of 12 large clusters are left out", len(out))
+		}
+		w.speaksForAllBut("what is left out", out...)
+		gauge(t, "clusters that do not fit", clusterStates.WithLabelValues("left_out"), float64(len(out)))
+		gauge(t, "resources that do not fit", leftOutNow.WithLabelValues("resources"), float64(101*len(out)))
+		if !contains(w.problems, "leave out the rest") || !contains(w.problems, out[0]) || !contains(w.problems, "remedy") {
 			t.Errorf("said %q", w.problems)
 		}
 		said := len(w.problems)
-		before := p.state.level
-		w.polls(2)
-		if len(w.problems) != said || p.state.level != before {
-			t.Errorf("the level went from %d to %d, said %q", before, p.state.level, w.problems[said:])
+		w.polls(3)
+		if len(w.problems) != said || !slices.Equal(p.state.excluded(), out) {
+			t.Errorf("left out %v, then %v; said %q", out, p.state.excluded(), w.problems[said:])
 		}
-		for range 9 { // most of them go
-			w.view.Clusters = w.view.Clusters[:len(w.view.Clusters)-1]
+		for c := range 9 { // most of them go
+			gone := fmt.Sprintf("n%03d", c)
+			w.view.Clusters = slices.DeleteFunc(w.view.Clusters, func(c string) bool { return c == gone })
 		}
 		w.polls(10)
 		gauge(t, "left out although there is room again", leftOutNow.WithLabelValues("resources"), 0)
+		w.speaksForAllBut("all fit")
 	})
+}
+
+// Of a cluster beyond its bytes the last Applications have no resources, and their rows say
+// how many are left out.
+func TestAClusterHasABoundOfItsOwn(t *testing.T) {
+	s := newState(time.Second)
+	s.clusters["c1"] = &clusterState{}
+	s.replace("c1", s.clusters["c1"], crowd("c1", 20, 2000))
+	st := s.clusters["c1"]
+	if len(st.Applications) != 20 || st.bytes > maxCluster || st.leftOut.Applications != 0 {
+		t.Fatalf("%d Applications, %d bytes, %+v left out", len(st.Applications), st.bytes, st.leftOut)
+	}
+	first, last := st.Applications[0], st.Applications[19]
+	if len(first.Resources) != 2000 || first.LeftOut != 0 || len(last.Resources) != 0 || last.LeftOut != 2000 || st.leftOut.Resources%2000 != 0 {
+		t.Errorf("the first has %d resources, the last %d; %+v left out", len(first.Resources), len(last.Resources), st.leftOut)
+	}
 }
 
 func TestAReportHasABoundOfItsOwn(t *testing.T) {
@@ -83,20 +105,19 @@ func TestAReportHasABoundOfItsOwn(t *testing.T) {
 		r.Applications = append(r.Applications, intermediate.Application{Cluster: name, Namespace: "argocd", Name: "app", Resources: app.Resources})
 	}
 	cut := shorten(r)
-	data, err := json.Marshal(r)
+	data, err := intermediate.Encode(r)
 	if err != nil || len(data) > intermediate.MaxReportBytes || len(data) < intermediate.MaxReportBytes/2 {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
-	left := 0
-	for _, a := range r.Applications {
-		left += len(a.Resources)
+	n := len(r.Applications)
+	if n == 2000 || cut != (translate.Cut{Applications: 2000 - n, Resources: (2000 - n) * 60}) || len(r.UnreadClusters) != 2000+2000-n {
+		t.Errorf("%d rows, %+v cut, %d clusters without a row", n, cut, len(r.UnreadClusters))
 	}
-	if len(r.Applications) != 2000 || len(r.Applications[0].Resources) != 2 || left+cut.Resources != 1999*60+2 {
-		t.Errorf("%d rows, %d resources, %+v cut", len(r.Applications), left, cut)
+	if len(r.Applications[0].Resources) != 2 || !slices.IsSorted(r.UnreadClusters) || !slices.Contains(r.UnreadClusters, "cluster-1999") {
+		t.Error("the largest clusters are left out, of equals the last, and the report says so")
 	}
 }
 
-// Clusters that claim to have Applications of an ApplicationSet take room from themselves.
 func TestPoll_claimsOfOtherClustersDoNotFreezeAReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -124,10 +145,8 @@ func TestPoll_claimsOfOtherClustersDoNotFreezeAReport(t *testing.T) {
 		if got := rows["c1/app"]; got != (row{ab + "Secret/new ", fresh}) {
 			t.Errorf("c1/app: %v", got)
 		}
-		for e := range 4 {
-			if _, ok := rows[fmt.Sprintf("evil%d/made-up-1", e)]; !ok {
-				t.Errorf("cluster evil%d has no row at all", e)
-			}
+		if got := w.unread(); len(got) == 0 || !strings.HasPrefix(got[0], "evil") {
+			t.Errorf("the report does not say what it leaves out: %v", got)
 		}
 		gauge(t, "reports refused", leftOutNow.WithLabelValues("reports"), 0)
 		if testutil.ToFloat64(leftOutNow.WithLabelValues("applications")) == 0 {

@@ -20,50 +20,42 @@ const (
 	maxCluster = 4 << 20
 )
 
-// budget is what the clusters take. As long as all fit, each may take maxCluster. Then
-// the limit sinks until the largest fit as well: those who need little keep all.
-type budget struct {
-	limit int // of all together
-	level int // of each
-	bytes int // of all together
-}
-
 // clusterState is what is known of one managed cluster.
 type clusterState struct {
 	translate.Cluster               // what its answers contain, and what is held in addition
 	bytes             int           // that its Applications take
+	rows              int           // of these, all but the lists of resources
 	leftOut           translate.Cut // what of them did not fit
 	readAt            time.Time     // when its last good answer was requested
 	latency           time.Duration // of that answer
 	answer            *answer       // the answer that all of it comes from; nil: the next one is decoded
 	unread            bool          // it existed at the first poll and has not been read since
 	lackingSince      time.Time     // since when its first answers look as if relations failed
-	suspect
 }
 
 // answer is one about a batch that was taken over as a whole. The same answer once more
 // changes nothing but the time when it was last true.
 type answer struct {
-	clusters  []string
-	digest    search.Digest
-	relations bool
+	clusters []string
+	digest   search.Digest
 }
 
 // state is what is known of all managed clusters. It does no input or output, and its
 // caller serializes the calls.
 type state struct {
-	interval  time.Duration
-	clusters  map[string]*clusterState
-	dirty     map[intermediate.Key]bool // reports that may differ from their files
-	relations time.Time                 // when an answer last had related rows
-	listed    bool                      // the clusters of the first poll are in
-	budget
+	interval time.Duration
+	clusters map[string]*clusterState
+	dirty    map[intermediate.Key]bool // reports that may differ from their files
+	listed   bool                      // the clusters of the first poll are in
+	lists    lists                     // the resources of all Applications
+	rows     int                       // bytes of all but the lists
+	limit    int                       // of all together, in bytes
 }
 
 func newState(interval time.Duration) *state {
 	return &state{
 		interval: interval, clusters: map[string]*clusterState{}, dirty: map[intermediate.Key]bool{},
-		budget: budget{limit: maxKnown, level: maxCluster},
+		lists: newLists(), limit: maxKnown,
 	}
 }
 
@@ -71,16 +63,4 @@ func (s *state) markDirty(apps []translate.Application) {
 	for i := range apps {
 		s.dirty[apps[i].Set] = true
 	}
-}
-
-// suspect is what is remembered of a cluster whose batch has failed or was slow. It is
-// requested apart from the others and in ever smaller batches, so that one cluster that
-// search cannot answer for costs itself only.
-type suspect struct {
-	apart    bool      // the last request with it failed or was slow
-	size     int       // of the largest batch that it may be in; 0: any
-	failedAt time.Time // when a batch with it last failed or was slow
-	failures int       // in a row, when requested alone
-	retryAt  time.Time // when it is requested again
-	logged   bool      // that it cannot be read
 }

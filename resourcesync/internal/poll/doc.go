@@ -6,5 +6,5 @@
 // answer only: a failed or incomplete one leaves it, and dates it when that lasts. What a
 // good answer contains is taken over at once; what it leaves out is held for five minutes,
 // each resource and each Application for itself, with its time in the report. A cluster
-// that search cannot answer for, or not in time, is requested apart from the others.
+// that search cannot answer for, or not in time, is requested alone.
 package poll

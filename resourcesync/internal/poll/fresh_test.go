@@ -211,7 +211,8 @@ func TestAnUnreadableClockIsNoOutage(t *testing.T) {
 	in(t, func(w *world) {
 		w.restart()
 		w.poller.Files = noClock{w.store}
-		w.poller.restore()
+		w.stop()
+		w.poller.restore(w.t.Context())
 		w.poll()
 		w.expect("all the same", both(ab, fresh))
 	})
@@ -255,6 +256,43 @@ func TestTheDirectoryMayBeFull(t *testing.T) {
 		info, err := os.Stat(w.dir + "/argocd_guestbook.json")
 		if err != nil || int(info.Size()) != w.poller.reports.total {
 			t.Errorf("%d bytes are counted, the file has %v, %v", w.poller.reports.total, info, err)
+		}
+	})
+}
+
+// Reports say since when they do not speak for a cluster, over a restart too.
+func TestUnread_isDatedAfterSomePolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		began := time.Now().UTC()
+		w.failingKind(search.KindTimeout, "c2")
+		since := func() *time.Time {
+			r, err := w.store.Read(setKey.Namespace, setKey.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.UnreadSince
+		}
+		w.poll()
+		if at := since(); at != nil {
+			t.Errorf("dated %v with the first poll", at)
+		}
+		w.polls(4)
+		if at := since(); at == nil || !at.Equal(began) {
+			t.Errorf("dated %v, want %v", at, began)
+		}
+		w.restart()
+		w.polls(6)
+		if at := since(); at == nil || !at.Equal(began) {
+			t.Errorf("dated %v after a restart, want %v", at, began)
+		}
+		before := testutil.ToFloat64(writes)
+		w.polls(6)
+		gauge(t, "writes while nothing changes", writes, before)
+		w.bent = nil
+		w.polls(7)
+		if at := since(); at != nil {
+			t.Errorf("dated %v, although all are read", at)
 		}
 	})
 }

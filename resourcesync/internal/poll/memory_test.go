@@ -114,19 +114,19 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 		}
 	}
 	m := &meeting{Client: search.New(search.Options{
-		URL: server.URL, CAFile: filepath.Join(dir, "ca"), TokenFile: filepath.Join(dir, "token"), Timeout: time.Minute, MaxBytes: maxAnswer,
+		URL: server.URL, CAFile: filepath.Join(dir, "ca"), TokenFile: filepath.Join(dir, "token"), MaxBytes: maxAnswer,
 	})}
 	p := &Poller{
 		Search: m, Files: intermediate.NewStore(dir), Log: logr.Discard(),
 		Options: Options{Interval: time.Minute, BatchSize: 1},
 	}
-	p.restore()
+	p.restore(t.Context())
 	p.round = &round{started: time.Now(), published: time.Now()}
 	accept := func(name string, apps []translate.Application) {
 		p.state.clusters[name] = &clusterState{}
 		p.state.replace(name, p.state.clusters[name], apps)
 	}
-	for c := 0; p.state.bytes < maxKnown-1<<20; c++ {
+	for c := 0; p.state.bytes() < maxKnown-1<<20; c++ {
 		name := fmt.Sprintf("cluster-%04d", c)
 		accept(name, crowd(name, 10, 30))
 	}
@@ -134,16 +134,16 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 		accept(c, crowd(c, 1, 1))
 	}
 	m.group.Add(2)
-	p.readAll(t.Context(), []string{"fat-0", "fat-1"})
+	err := p.readAll(t.Context(), []string{"fat-0", "fat-1"})
 	if p.round.good != 2 || m.rows < 60_000 {
-		t.Fatalf("%d good answers with %d rows: %v", p.round.good, m.rows, p.round.first)
+		t.Fatalf("%d good answers with %d rows: %v", p.round.good, m.rows, err)
 	}
 	if m.peak > memoryLimit-reserve {
 		t.Errorf("%d MiB are alive, want at most %d", m.peak>>20, (memoryLimit-reserve)>>20)
 	}
-	t.Logf("%d MiB alive, known %d MiB", m.peak>>20, p.state.bytes>>20)
-	if p.state.bytes > maxKnown {
-		t.Errorf("%d bytes are known, more than %d", p.state.bytes, maxKnown)
+	t.Logf("%d MiB alive, known %d MiB", m.peak>>20, p.state.bytes()>>20)
+	if p.state.bytes() > maxKnown {
+		t.Errorf("%d bytes are known, more than %d", p.state.bytes(), maxKnown)
 	}
 }
 

@@ -26,7 +26,7 @@ var (
 	}, []string{"kind"})
 	clusterStates = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "resourcesync_clusters",
-		Help: "Managed clusters by state: \"unread\" have not given a trustworthy answer since the pod began, \"hidden\" are not shown to the account by search, \"held\" have resources or Applications that search has left out for less than five minutes, \"suspect\" are requested in smaller batches since one with them failed or was slow, \"left_out\" have more than fits into reports.",
+		Help: "Managed clusters by state: \"unread\" have not given a trustworthy answer since the pod began, \"hidden\" are not shown to the account by search, \"held\" have resources or Applications that search has left out for less than five minutes, \"suspect\" are requested alone since they failed or were slow, \"left_out\" have more than fits into reports.",
 	}, []string{"state"})
 	clustersStale = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "resourcesync_clusters_stale",

@@ -47,7 +47,7 @@ func kindOf(err error) string {
 
 // updateMetrics sets the gauges after a poll, and logs what has changed. The caller holds mu.
 func (p *Poller) updateMetrics() {
-	stale, unread, hidden, suspects, resources, applications := 0, 0, 0, 0, 0, 0
+	stale, unread, hidden, resources, applications := 0, 0, 0, 0, 0
 	var holding, leftOut []string
 	var cut translate.Cut
 	for c, st := range p.state.clusters {
@@ -55,7 +55,6 @@ func (p *Poller) updateMetrics() {
 		unread += count(never)
 		stale += count(never || st.StaleSince != nil)
 		hidden += count(!p.access.shows(c))
-		suspects += count(st.size > 0)
 		if a, r := translate.Held(st.Applications); a+r > 0 {
 			holding = append(holding, c)
 			applications, resources = applications+a, resources+r
@@ -69,7 +68,7 @@ func (p *Poller) updateMetrics() {
 		cut.Add(f.cut)
 	}
 	clustersStale.Set(float64(stale))
-	for state, n := range map[string]int{"unread": unread, "hidden": hidden, "held": len(holding), "suspect": suspects, "left_out": len(leftOut)} {
+	for state, n := range map[string]int{"unread": unread, "hidden": hidden, "held": len(holding), "suspect": len(p.apart.clusters), "left_out": len(leftOut)} {
 		clusterStates.WithLabelValues(state).Set(float64(n))
 	}
 	heldNow.WithLabelValues("resources").Set(float64(resources))

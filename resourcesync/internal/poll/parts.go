@@ -50,8 +50,9 @@ type Poller struct {
 	reports *reports
 	round   *round
 	changes changes
-	apart   bool // clusters are being requested apart from the others
 	reached bool // search has answered since the start
+	apart   *apart
+	slots   chan struct{} // one for each request under way
 }
 
 // subjectFailure is that of the kind of failure of the last poll.
@@ -90,30 +91,21 @@ type round struct {
 	started   time.Time
 	published time.Time // when the reports were last written
 	view      fleet.View
-	good      int        // answers to batches
+	good      int        // answers
 	bad       int        // batches without one
-	failed    []failure  // batches that a smaller request may succeed for
-	slow      [][]string // batches whose answer was slower than the interval
-	outage    bool       // search fails as a whole
+	alone     int        // clusters that failed alone at the first time
+	skipped   [][]string // batches that were not requested: nothing had been answered
 	odd       []string   // rows left out, the first few
 	oddRows   int
 	err       error // the first failure that is one of search as a whole
 	first     error // the first failure of any batch
 }
 
-// failure is a failed batch.
-type failure struct {
-	clusters []string
-	err      error
-}
-
 // fail records a failed batch.
 func (r *round) fail(clusters []string, err error) {
 	r.bad++
 	wrapped := fmt.Errorf("read %d clusters from %s on: %w", len(clusters), clusters[0], err)
-	if divisible(err) {
-		r.failed = append(r.failed, failure{clusters, wrapped})
-	} else if r.err == nil {
+	if r.err == nil && !divisible(err) {
 		r.err = wrapped
 	}
 	if r.first == nil {

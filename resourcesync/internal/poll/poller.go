@@ -7,12 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
-	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 )
 
 const (
@@ -27,7 +27,7 @@ func (p *Poller) NeedLeaderElection() bool { return false }
 
 // Start polls until ctx ends. Polls never overlap.
 func (p *Poller) Start(ctx context.Context) error {
-	p.restore()
+	p.restore(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -59,8 +59,11 @@ func (p *Poller) pause() time.Duration {
 	return d - wait.Jitter(d/30, 2)
 }
 
-// restore learns from the files what an earlier run has read.
-func (p *Poller) restore() {
+// restore reads from the files what an earlier run has read, and begins to request
+// clusters alone where that is needed.
+func (p *Poller) restore(ctx context.Context) {
+	p.apart, p.slots = newApart(p.Options.Interval), make(chan struct{}, inFlight)
+	go p.readApart(ctx, p.apart)
 	p.state, p.reports = newState(p.Options.Interval), newReports(p.Files, p.Log)
 	p.changes, p.round = changes{}, &round{}
 	success, err := p.Files.LastSuccess()
@@ -89,10 +92,15 @@ func (p *Poller) poll(ctx context.Context) {
 	}
 	p.mu.Lock()
 	p.state.setClusters(view.Clusters)
-	p.state.raise()
+	for c := range p.apart.clusters {
+		if p.state.clusters[c] == nil {
+			p.apart.remove(c)
+		}
+	}
+	p.state.readExcluded()
 	p.round = &round{started: started, view: view, published: started}
-	if p.reports.unread == nil {
-		p.reports.unread = p.unread()
+	if p.reports.silent == nil {
+		p.reports.silent = p.unread()
 	}
 	p.mu.Unlock()
 
@@ -123,23 +131,19 @@ func (p *Poller) publishStale(started time.Time) error {
 // The error is one of search as a whole; what did not fail is taken over all the same.
 func (p *Poller) readSearch(ctx context.Context) error {
 	var have []string
-	err := p.retry(ctx, attempts, func() (err error) { have, err = p.Search.ClustersWithApplications(ctx); return err })
+	err := p.retry(ctx, deadline, attempts, func(ctx context.Context) (err error) { have, err = p.Search.ClustersWithApplications(ctx); return err })
 	if err != nil {
 		p.mu.Lock()
-		p.round.outage = true
-		p.mu.Unlock()
+		defer p.mu.Unlock()
+		p.apart.clear()
 		return err
 	}
 	accessError := p.checkAccess(ctx, len(have) > 0)
 	p.mu.Lock()
 	p.reached = true
-	together, _ := p.state.split(p.state.targets(have, p.access.shows))
+	together := slices.DeleteFunc(p.state.targets(have, p.access.shows), func(c string) bool { return p.apart.clusters[c] != nil })
 	p.mu.Unlock()
-	p.readApart(ctx)
-	p.readAll(ctx, together)
-	err = p.concludeBatches(ctx)
-	p.readApart(ctx)
-	return errors.Join(accessError, err, p.checkRelations())
+	return errors.Join(accessError, p.readAll(ctx, together))
 }
 
 // checkAccess checks now and then whether the account sees what it should.
@@ -150,7 +154,7 @@ func (p *Poller) checkAccess(ctx context.Context, have bool) error {
 	var r *search.Result
 	var err error
 	if due {
-		err = p.retry(ctx, attempts, func() (err error) { r, err = p.Search.Clusters(ctx); return err })
+		err = p.retry(ctx, deadline, attempts, func(ctx context.Context) (err error) { r, err = p.Search.Clusters(ctx); return err })
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,28 +170,6 @@ func (p *Poller) checkAccess(ctx context.Context, have bool) error {
 		}
 	}
 	return p.access.check(view, have)
-}
-
-// checkRelations returns an error when no answer has shown any object although there
-// have been some: then it is not the Applications that have none.
-func (p *Poller) checkRelations() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.round.good == 0 || !p.state.relations.Before(p.round.started) {
-		return nil
-	}
-	lacking := 0
-	for _, st := range p.state.clusters {
-		if _, held := translate.Held(st.Applications); held > 0 || !st.lackingSince.IsZero() {
-			lacking++
-		}
-	}
-	if lacking == 0 {
-		return nil
-	}
-	failures.WithLabelValues(string(search.KindIncomplete)).Inc()
-	return &search.Error{Kind: search.KindIncomplete, Detail: fmt.Sprintf(
-		"search returned no resource of any Application on %d clusters that should have some: its query for relations fails, or fine-grained RBAC does not grant the account the deployed kinds", lacking)}
 }
 
 // checkStale returns an error when so many of the clusters that search shows are stale or

@@ -149,11 +149,11 @@ func TestPoll_lossIsHeld(t *testing.T) {
 			map[string]row{"c1/app": {heldAll, fresh}, "c2/app": {ab, fresh}},
 		},
 		{
-			"relations empty", "all clusters at once",
+			"relations empty", "all clusters at once: their query fails",
 			func(w *world) {
 				w.bent = func(_ []string, r *search.Result) error { r.Related = nil; return nil }
 			},
-			both(heldAll, fresh),
+			both(ab, stale),
 		},
 		{
 			"items empty", "a cancelled items statement with a count that lies too",
@@ -210,10 +210,8 @@ func TestPoll_nothingGoesWhileRelationsFail(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func(_ []string, r *search.Result) error { r.Related = nil; return nil }
 		success := testutil.ToFloat64(lastSuccess)
-		for range 60 { // ten minutes
-			w.poll()
-			w.expect("nothing is believed while no Application has any object", both("(ConfigMap/a) (ConfigMap/b) ", fresh))
-		}
+		w.polls(60)
+		w.expect("ten minutes in which no Application has any object", both(ab, 610*time.Second))
 		if testutil.ToFloat64(lastSuccess) != success || w.poller.changes[subjectFailure] != string(search.KindIncomplete) {
 			t.Errorf("relations that fail everywhere are a success (%q)", w.poller.changes[subjectFailure])
 		}

@@ -5,7 +5,6 @@ package poll
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,8 +32,7 @@ type Files interface {
 type fingerprint [sha256.Size]byte
 
 func fingerprintOf(r *intermediate.Report) (print fingerprint, size int, err error) {
-	r.SchemaVersion = intermediate.SchemaVersion
-	data, err := json.Marshal(r)
+	data, err := intermediate.Encode(r)
 	return sha256.Sum256(data), len(data), err
 }
 
@@ -46,6 +44,8 @@ type file struct {
 	// unread are the clusters that the report does not speak for, when an earlier run
 	// wrote it; nil: this run did.
 	unread map[string]bool
+	// since is from when on nothing is known of them.
+	since time.Time
 }
 
 // reports are the files of the directory.
@@ -55,11 +55,15 @@ type reports struct {
 	written map[intermediate.Key]*file
 	total   int                       // bytes
 	refused map[intermediate.Key]bool // reports that there is no room for
-	unread  []string                  // the clusters that no report spoke for when they were last written
+	silent  []string                  // the clusters that no report spoke for when they were last written
+	began   time.Time                 // when this run did
+	// dated: reports say since when they do not speak for clusters. The first polls of a new
+	// pod are no reason to write every report twice.
+	dated bool
 }
 
 func newReports(files Files, log logr.Logger) *reports {
-	return &reports{files: files, log: log, written: map[intermediate.Key]*file{}, refused: map[intermediate.Key]bool{}}
+	return &reports{files: files, log: log, began: time.Now().UTC().Truncate(time.Second), written: map[intermediate.Key]*file{}, refused: map[intermediate.Key]bool{}}
 }
 
 // restore reads what an earlier run has written into s, so that a restart loses nothing
@@ -99,7 +103,11 @@ func (f *reports) restoreReport(k intermediate.Key, s *state, success, now time.
 	for _, c := range r.UnreadClusters {
 		unread[c] = true
 	}
-	f.set(k, &file{print: print, size: size, unread: unread})
+	next := &file{print: print, size: size, unread: unread}
+	if r.UnreadSince != nil {
+		next.since = *r.UnreadSince
+	}
+	f.set(k, next)
 	s.restore(r, at)
 	return nil
 }
@@ -129,17 +137,21 @@ func (f *reports) publish(s *state, sets map[intermediate.Key]bool, unread []str
 		}
 	}
 	failed := map[intermediate.Key]bool{}
-	if wanted := f.toWrite(s, sets, !slices.Equal(unread, f.unread)); len(wanted) > 0 {
+	excluded := s.excluded()
+	silent := slices.Concat(unread, excluded)
+	dates := !f.dated && len(silent) > 0 && time.Since(f.began) >= staleAfter*s.interval
+	f.dated = f.dated || dates
+	if wanted := f.toWrite(s, sets, dates || !slices.Equal(silent, f.silent)); len(wanted) > 0 {
 		for _, r := range translate.Reports(wanted, s.all()) {
 			k := intermediate.Key{Namespace: r.Namespace, Name: r.Name}
-			written, err := f.write(k, r, unread)
+			written, err := f.write(k, r, unread, excluded)
 			if !written {
 				failed[k] = true
 			}
 			errs = append(errs, err)
 		}
 	}
-	s.dirty, f.unread = failed, unread
+	s.dirty, f.silent = failed, silent
 	return errors.Join(errs...)
 }
 
@@ -184,14 +196,23 @@ func (f *reports) toWrite(s *state, sets map[intermediate.Key]bool, all bool) []
 }
 
 // write writes a report that differs from its file, and returns whether the file is right.
-func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread []string) (bool, error) {
+func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread, excluded []string) (bool, error) {
 	before := f.written[k]
+	since := f.began
+	if before != nil && !before.since.IsZero() {
+		since = before.since
+	}
 	for _, c := range unread {
 		if before == nil || before.unread == nil || before.unread[c] {
 			r.UnreadClusters = append(r.UnreadClusters, c)
 		}
 	}
+	r.UnreadClusters = append(r.UnreadClusters, excluded...)
+	slices.Sort(r.UnreadClusters)
 	cut := shorten(r)
+	if len(r.UnreadClusters) > 0 && (f.dated || since != f.began) {
+		r.UnreadSince = &since
+	}
 	print, size, err := fingerprintOf(r)
 	if err != nil {
 		return false, fmt.Errorf("encode intermediate report of ApplicationSet %s: %w", k, err)
@@ -215,7 +236,7 @@ func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread []str
 	}
 	next := &file{print: print, size: size, cut: cut}
 	if before != nil {
-		next.unread = before.unread
+		next.unread, next.since = before.unread, before.since
 	}
 	f.set(k, next)
 	writes.Inc()

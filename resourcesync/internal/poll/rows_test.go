@@ -22,7 +22,7 @@ func digest(r *search.Result) search.Digest {
 			h := fnv.New64a()
 			slices.Sort(it.RelatedUIDs) // the world's own rows are in no order either
 			fmt.Fprintf(h, "%+v", it)
-			s.Hashes[0] += h.Sum64()
+			s.Hash += h.Sum64()
 		}
 		return s
 	}

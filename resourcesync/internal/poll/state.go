@@ -4,6 +4,7 @@
 package poll
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"time"
@@ -25,7 +26,6 @@ type reply struct {
 	requested time.Time
 	latency   time.Duration
 	digest    search.Digest // zero when anything about it was odd
-	relations bool          // it had related rows
 }
 
 // restore takes over what a report of an earlier run contains.
@@ -44,8 +44,8 @@ func (s *state) restore(r *intermediate.Report, at time.Time) {
 			st = &clusterState{unread: true}
 			s.clusters[c] = st
 		}
-		st.Cluster = k
-		s.resize(c, st, translate.Cut{})
+		st.StaleSince = k.StaleSince
+		s.keep(c, st, k.Applications, st.leftOut)
 		if st.readAt.Before(at) {
 			st.readAt = at
 		}
@@ -65,8 +65,7 @@ func (s *state) setClusters(exist []string) {
 	s.listed = true
 	for c, st := range s.clusters {
 		if !there[c] {
-			s.markDirty(st.Applications)
-			s.bytes -= st.bytes
+			s.keep(c, st, nil, translate.Cut{})
 			delete(s.clusters, c)
 		}
 	}
@@ -106,19 +105,15 @@ func (s *state) lastAnswer(batch []string) answer {
 
 // confirm does what taking the same answer over again would do.
 func (s *state) confirm(a answer, requested time.Time, latency time.Duration) {
-	if a.relations {
-		s.relations = requested
-	}
 	for _, c := range a.clusters {
 		if st := s.clusters[c]; st != nil {
 			st.unread, st.readAt, st.latency = false, requested, latency
-			kept, expired := s.expire(st.Applications, requested)
+			kept, expired := translate.Expire(st.Applications, requested.Add(-holdFor))
 			if st.StaleSince == nil && !expired {
 				continue
 			}
-			s.markDirty(st.Applications)
-			st.Cluster = translate.Cluster{Applications: kept}
-			s.resize(c, st, st.leftOut)
+			st.StaleSince = nil
+			s.keep(c, st, kept, st.leftOut)
 		}
 	}
 }
@@ -127,10 +122,7 @@ func (s *state) confirm(a answer, requested time.Time, latency time.Duration) {
 // because the account does not see them, or because relations failed. It returns whether
 // an answer was empty, and so depends on what the account sees.
 func (s *state) apply(clusters []string, r reply, visible func(cluster string) bool) (empty bool) {
-	if r.relations {
-		s.relations = r.requested
-	}
-	a := &answer{clusters: clusters, digest: r.digest, relations: r.relations}
+	a := &answer{clusters: clusters, digest: r.digest}
 	whole := r.digest != search.Digest{}
 	for _, c := range clusters {
 		st, fresh := s.clusters[c], r.apps[c]
@@ -147,13 +139,13 @@ func (s *state) apply(clusters []string, r reply, visible func(cluster string) b
 				continue
 			}
 		}
-		if st.unread && len(st.Applications) == 0 && lacksRelations(fresh) && !s.outlasts(st, r.requested) {
+		if st.unread && len(st.Applications) == 0 && lacksRelations(fresh) && !st.outlasts(r.requested) {
 			whole = false
 			continue
 		}
 		st.unread, st.lackingSince, st.readAt, st.latency = false, time.Time{}, r.requested, r.latency
 		merged := translate.Merge(st.Applications, fresh, r.requested.UTC().Truncate(time.Second))
-		merged, _ = s.expire(merged, r.requested)
+		merged, _ = translate.Expire(merged, r.requested.Add(-holdFor))
 		s.replace(c, st, merged)
 	}
 	for _, c := range clusters {
@@ -179,43 +171,50 @@ func lacksRelations(apps []translate.Application) bool {
 
 // outlasts reports whether a cluster's answers have looked for long as if relations
 // failed, while others have some: then there may well be none.
-func (s *state) outlasts(st *clusterState, now time.Time) bool {
+func (st *clusterState) outlasts(now time.Time) bool {
 	if st.lackingSince.IsZero() {
 		st.lackingSince = now
 	}
-	return now.Sub(st.lackingSince) >= holdFor && s.hasRelations(now)
+	return now.Sub(st.lackingSince) >= holdFor
 }
 
-// hasRelations reports whether answers have related rows these days. While none has any,
-// it is search's relations that fail, and nothing that is held goes.
-func (s *state) hasRelations(now time.Time) bool { return now.Sub(s.relations) < 2*s.interval }
+// loses reports whether an answer without related rows takes resources away from an
+// Application that it lists, or may do so: nothing is known yet of an unread cluster.
+func (s *state) loses(clusters []string, fresh map[string][]translate.Application) bool {
+	return slices.ContainsFunc(clusters, func(c string) bool {
+		st := s.clusters[c]
+		return st != nil && (translate.Loses(st.Applications, fresh[c]) || st.unread && lacksRelations(fresh[c]))
+	})
+}
 
-// expire returns apps without what has been held for long enough, and whether there was any.
-func (s *state) expire(apps []translate.Application, now time.Time) ([]translate.Application, bool) {
-	if !s.hasRelations(now) {
-		return apps, false
+// witness returns a cluster that is not among clusters, and whose last answer had
+// resources: the smallest one. It returns "" if there is none.
+func (s *state) witness(clusters []string) (witness string) {
+	for c, st := range s.clusters {
+		if st.unread || st.StaleSince != nil || !translate.HasResources(st.Applications) || slices.Contains(clusters, c) {
+			continue
+		}
+		if before := s.clusters[witness]; before == nil || cmp.Or(cmp.Compare(st.bytes, before.bytes), cmp.Compare(c, witness)) < 0 {
+			witness = c
+		}
 	}
-	return translate.Expire(apps, now.Add(-holdFor))
+	return witness
 }
 
 // replace changes what is known of a cluster.
 func (s *state) replace(cluster string, st *clusterState, apps []translate.Application) {
-	apps, cut := translate.Limit(cluster, apps, s.level)
+	apps, cut := translate.Limit(cluster, apps, maxCluster)
 	if st.StaleSince == nil && cut == st.leftOut && equal(st.Applications, apps) {
 		return
 	}
-	s.markDirty(st.Applications)
-	s.markDirty(apps)
-	st.Cluster = translate.Cluster{Applications: apps}
-	s.resize(cluster, st, cut)
-	if s.bytes > s.limit {
-		s.lower()
-	}
+	st.StaleSince = nil
+	s.keep(cluster, st, apps, cut)
+	s.fit()
 }
 
 func equal(a, b []translate.Application) bool {
 	return slices.EqualFunc(a, b, func(x, y translate.Application) bool {
-		return x.Compare(&y) == 0 && x.LacksResources == y.LacksResources && x.AbsentSince.Equal(y.AbsentSince) &&
+		return x.Compare(&y) == 0 && x.LacksResources == y.LacksResources && x.LeftOut == y.LeftOut && x.AbsentSince.Equal(y.AbsentSince) &&
 			slices.Equal(x.Resources, y.Resources) && slices.Equal(x.Conditions, y.Conditions) &&
 			slices.EqualFunc(x.Held, y.Held, func(h, k intermediate.HeldResource) bool { return h.Resource == k.Resource && h.Since.Equal(k.Since) })
 	})

@@ -53,6 +53,8 @@ type world struct {
 	most    int
 	now     int
 	viewed  error
+	// stop ends the requests of the poller for clusters alone.
+	stop func()
 	// begun is called at the start of each poll.
 	begun func()
 }
@@ -78,12 +80,17 @@ func newWorld(t *testing.T) *world {
 
 // restart replaces the poller by a new one over the same directory.
 func (w *world) restart() {
+	if w.stop != nil {
+		w.stop()
+	}
+	ctx, stop := context.WithCancel(w.t.Context())
+	w.stop = stop
 	w.poller = &Poller{
 		Search: w, Fleet: w, Files: w.store,
 		Log:     funcr.New(w.log, funcr.Options{}),
 		Options: Options{Interval: 10 * time.Second, BatchSize: 50},
 	}
-	w.poller.restore()
+	w.poller.restore(ctx)
 }
 
 // log keeps what is said; funcr writes "logger" and "level" before the message of an
@@ -167,10 +174,12 @@ func (w *world) Applications(ctx context.Context, clusters []string, last search
 		if w.hidden[c] {
 			continue
 		}
-		var uids []string
+		var uids []string // of those with objects: the others have no relation to the cluster either
 		for name, objects := range w.apps[c] {
 			uid := c + "/" + name
-			uids = append(uids, uid)
+			if len(objects) > 0 {
+				uids = append(uids, uid)
+			}
 			r.Items = append(r.Items, search.Item{
 				UID: uid, Cluster: c, Kind: "Application", APIGroup: "argoproj.io", APIVersion: "v1alpha1", Namespace: "argocd", Name: name,
 				Hosting: "ApplicationSet/" + set, Health: "Healthy", Sync: "Synced",
@@ -179,7 +188,9 @@ func (w *world) Applications(ctx context.Context, clusters []string, last search
 				r.Related = append(r.Related, object(c, o, uid))
 			}
 		}
-		r.Related = append(r.Related, search.Item{UID: "cluster__" + c, Kind: "Cluster", Name: c, Cluster: c, RelatedUIDs: uids})
+		if len(uids) > 0 {
+			r.Related = append(r.Related, search.Item{UID: "cluster__" + c, Kind: "Cluster", Name: c, Cluster: c, RelatedUIDs: uids})
+		}
 	}
 	if w.bent != nil {
 		if err := w.bent(clusters, r); err != nil {

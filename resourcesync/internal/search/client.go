@@ -15,7 +15,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
+	"sync"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // Options of a [Client].
@@ -27,35 +29,41 @@ type Options struct {
 	CAFile, FallbackCAFile string
 	// TokenFile holds the bearer token; it is read for every request.
 	TokenFile string
-	// Timeout of one request, the whole answer included.
-	Timeout time.Duration
 	// MaxBytes bounds one answer.
 	MaxBytes int64
 }
 
-// Client asks search v2. It is safe for concurrent use and never retries.
+// Client queries search v2. It is safe for concurrent use and never retries; a request lasts
+// as long as its context.
 type Client struct {
-	options   Options
-	transport *transport
-	http      *http.Client
+	options Options
+
+	mu   sync.Mutex
+	http *http.Client // nil: the next request makes it
 }
 
 // New returns a client; nothing is sent or read yet.
-func New(o Options) *Client {
-	t := newTransport(o.CAFile, o.FallbackCAFile)
-	return &Client{
-		options:   o,
-		transport: t,
-		http: &http.Client{
-			Transport: t,
-			// A redirect would carry the token elsewhere.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+func New(o Options) *Client { return &Client{options: o} }
+
+// connection returns the HTTP client.
+func (c *Client) connection() (h *http.Client, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.http == nil {
+		c.http, err = connect(c.options)
 	}
+	return c.http, err
 }
 
-// Close ends the idle connections.
-func (c *Client) Close() { c.transport.http.CloseIdleConnections() }
+// Close ends the idle connections. The next request reads the CAs again.
+func (c *Client) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.http != nil {
+		utilnet.CloseIdleConnectionsFor(c.http.Transport)
+		c.http = nil
+	}
+}
 
 type graphQLRequest struct {
 	Query     string         `json:"query"`
@@ -74,17 +82,22 @@ func (c *Client) post(ctx context.Context, q graphQLRequest, read func(body []by
 	if err != nil {
 		return fmt.Errorf("encode query: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
-	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.options.URL, bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+token)
-	response, err := c.http.Do(r)
+	h, err := c.connection()
 	if err != nil {
 		return connectionError(err)
+	}
+	response, err := h.Do(r)
+	if err = connectionError(err); err != nil {
+		if KindOf(err) == KindTLS {
+			c.Close() // the CAs may be others now
+		}
+		return err
 	}
 	defer func() { _ = response.Body.Close() }()
 	limited := http.MaxBytesReader(nil, response.Body, c.options.MaxBytes)
@@ -140,6 +153,9 @@ func message(body []byte) string {
 
 // connectionError reports why there was no answer at all.
 func connectionError(err error) error {
+	if err == nil {
+		return nil
+	}
 	e := &Error{Kind: KindUnreachable, Err: err}
 	var (
 		noRoots     *rootsError

@@ -6,7 +6,6 @@ package search
 import (
 	"bytes"
 	"hash/maphash"
-	"math/bits"
 )
 
 // Digest shows within one run of the program whether two answers say the same:
@@ -15,13 +14,11 @@ import (
 // that of no answer.
 //
 // Equal digests of different answers are a matter of chance alone. A row counts by
-// a hash of 64 bits whose key is random and never leaves the process, and by what
-// a second random key makes of that hash, and both are added, so that a row that
-// comes twice does not vanish as it would with exclusive or. That a changed row has
-// the hash it had before happens once in 2^64 changes: with fifty answers that
-// change every second, that is once in 10^10 years. Rows that come many times do not
-// make it likelier, as they would with one sum: what multiples hide in the one does
-// not vanish in the other. Numbers of rows are compared as they are.
+// a hash of 64 bits whose key is random and never leaves the process. The hashes are
+// added, so that a row that comes twice does not vanish as it would with exclusive or.
+// That a changed row has the hash it had before happens once in 2^64 changes: with fifty
+// answers that change every second, that is once in 10^10 years. Numbers of rows are
+// compared as they are.
 type Digest struct {
 	// Count is what the answer says of the number of items.
 	Count int
@@ -33,30 +30,20 @@ type Digest struct {
 type Sum struct {
 	// Rows is how many there are, -1 for null in place of a list.
 	Rows int
-	// Hashes are the sums of the rows' hashes, and of what the second key makes of these.
-	Hashes [2]uint64
+	// Hash is the sum of the rows' hashes.
+	Hash uint64
 }
 
-var (
-	seed = maphash.MakeSeed()
-	key  = maphash.String(maphash.MakeSeed(), "key")
-)
+var seed = maphash.MakeSeed()
 
 func (s *Sum) add(row []byte) {
-	hash := maphash.Bytes(seed, row)
-	high, low := bits.Mul64(hash^key, multiplier)
 	s.Rows++
-	s.Hashes[0] += hash
-	s.Hashes[1] += high ^ low
+	s.Hash += maphash.Bytes(seed, row)
 }
-
-// multiplier is odd and without a pattern in its bits: those of the golden ratio.
-const multiplier = 0x9e3779b97f4a7c15
 
 func (s *Sum) merge(more Sum) {
 	s.Rows += more.Rows
-	s.Hashes[0] += more.Hashes[0]
-	s.Hashes[1] += more.Hashes[1]
+	s.Hash += more.Hash
 }
 
 // scan is decode without the rows: only their digests are made. It looks at what is around

@@ -86,8 +86,9 @@ func TestTimeouts(t *testing.T) {
 				<-release
 			})
 			t.Cleanup(func() { close(release) }) // before the server waits for its handlers
-			c.options.Timeout = 200 * time.Millisecond
-			if err := applicationsOf(c); KindOf(err) != KindTimeout {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			if _, err := c.Applications(ctx, []string{"cluster1"}, Digest{}); KindOf(err) != KindTimeout {
 				t.Errorf("got %v", err)
 			}
 		})

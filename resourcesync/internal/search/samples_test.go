@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // sample is an answer recorded from the real service.
@@ -61,7 +60,7 @@ func newClient(t testing.TB, handler http.HandlerFunc) (*Client, *httptest.Serve
 	ca, token := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "token")
 	writeFile(t, ca, certificate(server.Certificate()))
 	writeFile(t, token, []byte("a-token\n"))
-	c := New(Options{URL: server.URL + "/searchapi/graphql", CAFile: ca, TokenFile: token, Timeout: 30 * time.Second, MaxBytes: 1 << 20})
+	c := New(Options{URL: server.URL + "/searchapi/graphql", CAFile: ca, TokenFile: token, MaxBytes: 1 << 20})
 	t.Cleanup(c.Close)
 	return c, server
 }

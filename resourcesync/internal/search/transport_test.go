@@ -21,6 +21,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // authority is a certificate authority that can sign for a server.
@@ -89,15 +91,16 @@ func TestRootsAreReadAgain(t *testing.T) {
 		kind   Kind
 	}{
 		{"trusted", func() { trust(first) }, ""},
-		{"the file changes: kept connections do not count", func() { trust(second) }, KindTLS},
-		{"the server follows", func() { use(second.server(t, loopback)) }, ""},
+		{"the file changes: it counts within five minutes", func() { trust(second) }, ""},
+		{"the server follows: one request is refused", func() { use(second.server(t, loopback)); closeIdle(c) }, KindTLS},
+		{"then the file is read again", func() {}, ""},
 		{"a file without a certificate leaves the roots in use", func() { writeFile(t, c.options.CAFile, []byte("garbage")) }, ""},
 		{"both, as during a rotation", func() {
 			writeFile(t, c.options.CAFile, bytes.Join([][]byte{certificate(first.cert), certificate(second.cert)}, nil))
 		}, ""},
 		{"a certificate for another name", func() {
 			use(first.server(t, net.IPv4(127, 0, 0, 2)))
-			c.Close()
+			closeIdle(c)
 		}, KindTLS},
 	}
 	for _, step := range steps {
@@ -107,6 +110,9 @@ func TestRootsAreReadAgain(t *testing.T) {
 		}
 	}
 }
+
+// closeIdle makes the next request open a connection, with the CAs as they are.
+func closeIdle(c *Client) { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
 
 func TestRootsThatCannotBeLoaded(t *testing.T) {
 	c, _ := newClient(t, answers(emptyAnswer))

@@ -30,6 +30,8 @@ type Application struct {
 	// Held are those of Resources that answers leave out while nothing proves that
 	// they are gone, in the same order.
 	Held []intermediate.HeldResource
+	// LeftOut counts the resources that did not fit, see [Limit].
+	LeftOut int
 	// AbsentSince is when answers began to leave the whole Application out while
 	// nothing proves that it is gone; zero: they do not.
 	AbsentSince time.Time
@@ -90,7 +92,8 @@ func Clusters(r *search.Result) (apps map[string][]Application, odd []string) {
 }
 
 // owned gathers the objects of each Application by the Application's UID. An
-// object that several list belongs to each of them.
+// object that several list belongs to each of them. It belongs to Applications of its own
+// cluster only, whatever a cluster's collector claims.
 func owned(related []search.Item) map[string][]*search.Item {
 	out := map[string][]*search.Item{}
 	for i := range related {
@@ -99,7 +102,9 @@ func owned(related []search.Item) map[string][]*search.Item {
 			continue
 		}
 		for _, uid := range it.RelatedUIDs {
-			out[uid] = append(out[uid], it)
+			if strings.HasPrefix(uid, it.Cluster+"/") && strings.HasPrefix(it.UID, it.Cluster+"/") {
+				out[uid] = append(out[uid], it)
+			}
 		}
 	}
 	return out

@@ -47,6 +47,24 @@ func Merge(known, fresh []Application, now time.Time) []Application {
 	return out
 }
 
+// Loses reports whether an Application of fresh lists less than what is known of it.
+func Loses(known, fresh []Application) bool {
+	for i := range known {
+		if at := find(fresh, &known[i]); at != nil && slices.ContainsFunc(known[i].Resources, func(r intermediate.Resource) bool {
+			_, listed := slices.BinarySearchFunc(at.Resources, r, CompareResources)
+			return !listed
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasResources reports whether an Application has resources that are not held.
+func HasResources(apps []Application) bool {
+	return slices.ContainsFunc(apps, func(a Application) bool { return a.AbsentSince.IsZero() && len(a.Resources) > len(a.Held) })
+}
+
 // Expire returns apps without what has been held since before a time, and whether there
 // was any.
 func Expire(apps []Application, before time.Time) (kept []Application, expired bool) {

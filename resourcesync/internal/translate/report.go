@@ -46,7 +46,7 @@ func Reports(wanted []intermediate.Key, clusters iter.Seq2[string, *Cluster]) []
 			}
 			r.Applications = append(r.Applications, intermediate.Application{
 				Cluster: name, Namespace: a.Namespace, Name: a.Name,
-				Resources: a.Resources, HeldResources: a.Held, Conditions: a.Conditions, StaleSince: c.staleSince(a),
+				Resources: a.Resources, HeldResources: a.Held, LeftOut: a.LeftOut, Conditions: a.Conditions, StaleSince: c.staleSince(a),
 			})
 		}
 	}
@@ -65,7 +65,7 @@ func Restore(r *intermediate.Report, into map[string]Cluster) {
 	for i := range r.Applications {
 		a := &r.Applications[i]
 		app := Application{
-			Set: set, Namespace: a.Namespace, Name: a.Name, Resources: a.Resources, Conditions: a.Conditions, Held: a.HeldResources,
+			Set: set, Namespace: a.Namespace, Name: a.Name, Resources: a.Resources, Conditions: a.Conditions, Held: a.HeldResources, LeftOut: a.LeftOut,
 		}
 		c := into[a.Cluster]
 		switch whole := len(a.Resources) > 0 && len(a.HeldResources) == len(a.Resources); {

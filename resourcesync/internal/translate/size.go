@@ -14,39 +14,54 @@ import (
 const MaxResources = 5000
 
 const (
-	rowOverhead      = 120 // names of fields, punctuation and times of an Application
+	rowOverhead      = 160 // names of fields, punctuation, times and numbers of an Application
 	resourceOverhead = 60
 	heldOverhead     = 100
 )
 
-// Size is at least the bytes that the Applications of a cluster take in
-// intermediate reports, and about the memory that they take here.
+// Size is at least the bytes that the Applications of a cluster take in intermediate
+// reports when no other Application has the same resources.
 func Size(cluster string, apps []Application) int {
 	total := 0
 	for i := range apps {
-		total += apps[i].size(cluster)
+		total += RowSize(cluster, &apps[i]) + ListSize(apps[i].Resources)
 	}
 	return total
 }
 
-func (a *Application) size(cluster string) int {
+// RowSize is at least the bytes of an Application in a report without its list of resources.
+func RowSize(cluster string, a *Application) int {
+	return a.leastSize(cluster) + a.heldSize()
+}
+
+// leastSize is the size of a row without anything about resources.
+func (a *Application) leastSize(cluster string) int {
 	n := rowOverhead + quoted(cluster) + quoted(a.Namespace) + quoted(a.Name)
 	for _, c := range a.Conditions {
 		n += 30 + quoted(c.Type) + quoted(c.Message)
 	}
-	for i := range a.Resources {
-		n += a.resourceSize(i)
+	return n
+}
+
+func (a *Application) heldSize() int {
+	n := 0
+	for i := range a.Held {
+		n += heldOverhead + resourceSize(&a.Held[i].Resource)
 	}
 	return n
 }
 
-func (a *Application) resourceSize(i int) int {
-	r := &a.Resources[i]
-	n := resourceOverhead + quoted(r.APIVersion) + quoted(r.Kind) + quoted(r.Namespace) + quoted(r.Name)
-	if len(a.Held) > 0 {
-		n = 2*n + heldOverhead // it may be there twice
+// ListSize is at least the bytes of a list of resources.
+func ListSize(list []intermediate.Resource) int {
+	n := 0
+	for i := range list {
+		n += resourceSize(&list[i])
 	}
 	return n
+}
+
+func resourceSize(r *intermediate.Resource) int {
+	return resourceOverhead + quoted(r.APIVersion) + quoted(r.Kind) + quoted(r.Namespace) + quoted(r.Name)
 }
 
 // Cut counts what did not fit.
@@ -58,110 +73,51 @@ func (c *Cut) Add(more Cut) {
 	c.Resources += more.Resources
 }
 
-// Limit returns the Applications of a cluster in at most limit bytes. Applications
-// that are larger than others lose resources first, at the end of their lists; only
-// Applications that would not even fit without resources are left out themselves.
+// All is the cut that leaves nothing of some Applications.
+func All(apps []Application) Cut {
+	cut := Cut{Applications: len(apps)}
+	for i := range apps {
+		cut.Resources += len(apps[i].Resources)
+	}
+	return cut
+}
+
+// Limit returns the Applications of a cluster in at most limit bytes. Each has at most
+// [MaxResources]. Then the last Applications lose their resources, and only what does not
+// fit without resources is left out.
 func Limit(cluster string, apps []Application, limit int) ([]Application, Cut) {
-	var cut Cut
-	if slices.ContainsFunc(apps, func(a Application) bool { return len(a.Resources) > MaxResources }) {
-		apps = slices.Clone(apps)
+	if Size(cluster, apps) <= limit && !slices.ContainsFunc(apps, func(a Application) bool { return len(a.Resources) > MaxResources }) {
+		return apps, Cut{}
 	}
-	for i := range apps {
-		if n := len(apps[i].Resources); n > MaxResources {
-			cut.Resources += n - MaxResources
-			apps[i].keep(MaxResources)
+	left, fit := limit, 0
+	for ; fit < len(apps); fit++ {
+		if left -= apps[fit].leastSize(cluster); left < 0 {
+			left += apps[fit].leastSize(cluster)
+			break
 		}
 	}
-	sizes := make([]int, len(apps))
-	total := 0
-	for i := range apps {
-		sizes[i] = apps[i].size(cluster)
-		total += sizes[i]
-	}
-	if total <= limit {
-		return apps, cut
-	}
-	level := Level(sizes, limit)
-	out := make([]Application, 0, len(apps))
-	left := limit
-	for i, a := range apps {
-		if sizes[i] > level {
-			cut.Resources += a.shrink(cluster, level)
+	kept, cut := slices.Clone(apps[:fit]), All(apps[fit:])
+	for i := range kept {
+		a := &kept[i]
+		a.keep(MaxResources)
+		if ListSize(a.Resources)+a.heldSize() > left {
+			a.keep(0)
 		}
-		size := a.size(cluster)
-		if size > left {
-			cut.Applications++
-			continue
-		}
-		left -= size
-		out = append(out, a)
+		left -= ListSize(a.Resources) + a.heldSize()
+		cut.Resources += a.LeftOut
 	}
-	return out, cut
+	return kept, cut
 }
 
-// shrink takes resources away until the Application fits into limit, if it can,
-// and returns how many.
-func (a *Application) shrink(cluster string, limit int) int {
-	size, n := a.size(cluster), len(a.Resources)
-	for ; n > 0 && size > limit; n-- {
-		size -= a.resourceSize(n - 1)
-	}
-	gone := len(a.Resources) - n
-	a.keep(n)
-	return gone
-}
-
-// keep keeps the first n resources, with what is held of them.
+// keep keeps the first n resources at most, with what is held of them.
 func (a *Application) keep(n int) {
-	kept := make([]bool, 0, len(a.Held))
+	if len(a.Resources) <= n {
+		return
+	}
+	a.LeftOut += len(a.Resources) - n
 	a.Resources = slices.Clip(a.Resources[:n])
-	for _, h := range a.Held {
-		_, is := slices.BinarySearchFunc(a.Resources, h.Resource, CompareResources)
-		kept = append(kept, is)
-	}
-	if slices.Contains(kept, false) {
-		held := a.Held
-		a.Held = nil
-		for i, is := range kept {
-			if is {
-				a.Held = append(a.Held, held[i])
-			}
-		}
-	}
-}
-
-// Level returns the size up to which each may have what it wants so that all
-// together have at most limit: the small ones get all, the large ones the same.
-func Level(sizes []int, limit int) int {
-	sorted := slices.Sorted(slices.Values(sizes))
-	for i, size := range sorted {
-		rest := len(sorted) - i
-		if size*rest > limit {
-			return limit / rest
-		}
-		limit -= size
-	}
-	if len(sorted) == 0 {
-		return limit
-	}
-	return sorted[len(sorted)-1]
-}
-
-// RowSize is at least the bytes of a row of a report.
-func RowSize(row *intermediate.Application) int {
-	a := ofRow(row)
-	return a.size(row.Cluster)
-}
-
-// ShortenRow takes resources out of a row until it fits into limit, if it can, and
-// returns how many.
-func ShortenRow(row *intermediate.Application, limit int) int {
-	a := ofRow(row)
-	n := a.shrink(row.Cluster, limit)
-	row.Resources, row.HeldResources = a.Resources, a.Held
-	return n
-}
-
-func ofRow(row *intermediate.Application) Application {
-	return Application{Namespace: row.Namespace, Name: row.Name, Resources: row.Resources, Conditions: row.Conditions, Held: row.HeldResources}
+	a.Held = slices.DeleteFunc(slices.Clone(a.Held), func(h intermediate.HeldResource) bool {
+		_, kept := slices.BinarySearchFunc(a.Resources, h.Resource, CompareResources)
+		return !kept
+	})
 }

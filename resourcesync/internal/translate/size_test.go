@@ -4,7 +4,6 @@
 package translate
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -49,19 +48,24 @@ func TestSizeIsNoLessThanTheFile(t *testing.T) {
 		}
 		cluster, since := text(), time.Unix(1, 0).UTC()
 		row := intermediate.Application{Cluster: cluster, Namespace: a.Namespace, Name: a.Name, Resources: a.Resources, HeldResources: a.Held, Conditions: a.Conditions, StaleSince: &since}
-		data, err := json.Marshal(row)
+		empty := intermediate.Report{}
+		frame, err := intermediate.Encode(&empty)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Size(cluster, []Application{a}); got < len(data) || RowSize(&row) != got {
-			t.Fatalf("%d (%d) of %d bytes are counted: %s", got, RowSize(&row), len(data), data)
+		data, err := intermediate.Encode(&intermediate.Report{Applications: []intermediate.Application{row}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Size(cluster, []Application{a}); got < len(data)-len(frame) {
+			t.Fatalf("%d of %d bytes are counted: %s", got, len(data)-len(frame), data)
 		}
 	}
 }
 
 func TestLimit(t *testing.T) {
 	small, large, larger := many("a", 3), many("b", 1000), many("c", 2000)
-	one := Size("c1", []Application{small})
+	one, least := Size("c1", []Application{small}), Size("c1", []Application{many("a", 0)})
 	tests := []struct {
 		reason string
 		apps   []Application
@@ -70,10 +74,10 @@ func TestLimit(t *testing.T) {
 		cut    Cut
 	}{
 		{"all fits", []Application{small, large}, 1 << 20, []int{3, 1000}, Cut{}},
-		{"the small one keeps all, the large ones the same", []Application{small, large, larger}, one + 40_000, []int{3, 260, 260}, Cut{Resources: 2480}},
+		{"the last lose their resources", []Application{small, large, larger}, one + Size("c1", []Application{large}) + 1000, []int{3, 1000, 0}, Cut{Resources: 2000}},
 		{"no Application has more than a report could use", []Application{many("a", MaxResources+10)}, 1 << 30, []int{MaxResources}, Cut{Resources: 10}},
-		{"rows come before resources", []Application{many("a", 5), many("b", 5), many("c", 5)}, 450, []int{0, 0, 0}, Cut{Resources: 15}},
-		{"and are left out when there is no room for them either", []Application{many("a", 5), many("b", 5), many("c", 5)}, 300, []int{0, 0}, Cut{Applications: 1, Resources: 15}},
+		{"rows come before resources", []Application{many("a", 5), many("b", 5), many("c", 5)}, 3*least + 5, []int{0, 0, 0}, Cut{Resources: 15}},
+		{"and are left out when there is no room for them either", []Application{many("a", 5), many("b", 5), many("c", 5)}, 2*least + 5, []int{0, 0}, Cut{Applications: 1, Resources: 15}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -119,23 +123,9 @@ func TestLimitKeepsWhatIsHeldWithItsResource(t *testing.T) {
 	for _, r := range a.Resources[10:] {
 		a.Held = append(a.Held, intermediate.HeldResource{Resource: r, Since: time.Unix(1, 0)})
 	}
-	got, cut := Limit("c1", []Application{a}, 6000)
-	if len(got) != 1 || cut.Resources == 0 || len(got[0].Held) != len(got[0].Resources)-10 {
-		t.Fatalf("%d resources, %d held, cut %+v", len(got[0].Resources), len(got[0].Held), cut)
-	}
-}
-
-func TestLevel(t *testing.T) {
-	for _, tc := range []struct {
-		sizes []int
-		limit int
-		want  int
-	}{
-		{nil, 10, 10}, {[]int{5}, 10, 5}, {[]int{5, 5}, 10, 5}, {[]int{1, 100, 100}, 101, 50}, {[]int{100, 1, 2}, 10, 7}, {[]int{4, 4, 4}, 6, 2},
-	} {
-		if got := Level(tc.sizes, tc.limit); got != tc.want {
-			t.Errorf("level of %v in %d: %d, want %d", tc.sizes, tc.limit, got, tc.want)
-		}
+	a.keep(50)
+	if len(a.Resources) != 50 || len(a.Held) != 40 || a.LeftOut != 50 {
+		t.Fatalf("%d resources, %d held, %d left out", len(a.Resources), len(a.Held), a.LeftOut)
 	}
 }
 

@@ -4,7 +4,6 @@
 package translate
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -187,14 +186,21 @@ func TestReports(t *testing.T) {
 		"c1": {Applications: []Application{{Set: s, Namespace: "n", Name: "a"}, {Set: s, Namespace: "n", Name: "b"}, {Set: other, Namespace: "n", Name: "o"}}},
 	}
 	got := Reports([]intermediate.Key{s, other, none}, each(clusters))
-	text, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
+	var text []string
+	for _, r := range got {
+		data, err := intermediate.Encode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, string(data))
 	}
-	const want = `[{"schemaVersion":0,"namespace":"argocd","name":"s","applications":[{"cluster":"c1","namespace":"n","name":"a"},{"cluster":"c1","namespace":"n","name":"b"},` +
-		`{"cluster":"c2","namespace":"n","name":"a","resources":[{"apiVersion":"v1","kind":"Secret","name":"x"}],"staleSince":"2026-11-20T10:00:00Z"}]},` +
-		`{"schemaVersion":0,"namespace":"argocd","name":"other","applications":[{"cluster":"c1","namespace":"n","name":"o"}]},{"schemaVersion":0,"namespace":"argocd","name":"none","applications":[]}]`
-	if string(text) != want {
+	want := []string{
+		`{"schemaVersion":2,"namespace":"argocd","name":"s","lists":[[{"apiVersion":"v1","kind":"Secret","name":"x"}]],"applications":[{"cluster":"c1","namespace":"n","name":"a"},{"cluster":"c1","namespace":"n","name":"b"},` +
+			`{"cluster":"c2","namespace":"n","name":"a","staleSince":"2026-11-20T10:00:00Z","resources":0}]}`,
+		`{"schemaVersion":2,"namespace":"argocd","name":"other","applications":[{"cluster":"c1","namespace":"n","name":"o"}]}`,
+		`{"schemaVersion":2,"namespace":"argocd","name":"none","applications":[]}`,
+	}
+	if !slices.Equal(text, want) {
 		t.Errorf("got %s\nwant %s", text, want)
 	}
 
@@ -244,5 +250,26 @@ func BenchmarkReports(b *testing.B) {
 		if r := Reports([]intermediate.Key{{Namespace: "argocd", Name: "s3"}}, each(clusters)); len(r[0].Applications) != 500 {
 			b.Fatal(len(r[0].Applications))
 		}
+	}
+}
+
+// A collector may relate its objects to any UID. They count on their own cluster only.
+func TestClusters_objectsOfAnotherClusterDoNotCount(t *testing.T) {
+	victim, own := app("c1", "a", "s"), app("evil", "b", "s")
+	foreign := object("evil", "", "v1", "Secret", "n", "made-up", victim.UID, own.UID)
+	forged := object("evil", "", "v1", "Secret", "n", "forged", own.UID)
+	forged.UID = "c1/forged"
+	r := search.Result{Items: []search.Item{victim, own}, Related: []search.Item{
+		object("c1", "", "v1", "ConfigMap", "n", "real", victim.UID), foreign, forged, node("c1", victim.UID), node("evil", own.UID),
+	}}
+	apps, odd := Clusters(&r)
+	if len(odd) != 0 || len(apps["c1"]) != 1 || len(apps["evil"]) != 1 {
+		t.Fatalf("%+v, odd %v", apps, odd)
+	}
+	if got := apps["c1"][0].Resources; len(got) != 1 || got[0].Name != "real" {
+		t.Errorf("the Application on c1 has %v", got)
+	}
+	if got := apps["evil"][0].Resources; len(got) != 1 || got[0].Name != "made-up" {
+		t.Errorf("the Application on evil has %v", got)
 	}
 }

@@ -1,0 +1,76 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package poll
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+)
+
+// tenKinds are the resources of an Application that deploys ten kinds.
+func tenKinds() (out []intermediate.Resource) {
+	for _, kind := range []string{"ConfigMap", "CronJob", "Deployment", "Ingress", "NetworkPolicy", "Role", "RoleBinding", "Secret", "Service", "ServiceAccount"} {
+		out = append(out, intermediate.Resource{APIVersion: "example.com/v1", Kind: kind, Namespace: "guestbook", Name: "guestbook-" + kind})
+	}
+	slices.SortFunc(out, translate.CompareResources)
+	return out
+}
+
+// An ApplicationSet on 10,000 clusters keeps every resource, each list once.
+func TestReports_tenKindsOnTenThousandClusters(t *testing.T) {
+	const clusters = 10_000
+	dir := t.TempDir()
+	s := newState(10 * time.Second)
+	inline := 0
+	for c := range clusters {
+		name := fmt.Sprintf("cluster-%05d", c)
+		s.clusters[name] = &clusterState{}
+		apps := []translate.Application{{Set: setKey, Namespace: "argocd", Name: "guestbook-" + name, Resources: tenKinds()}}
+		s.replace(name, s.clusters[name], apps)
+		data, err := json.Marshal(apps[0].Resources)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inline += len(data)
+	}
+	store := intermediate.NewStore(dir)
+	if err := newReports(store, logr.Discard()).publish(s, map[intermediate.Key]bool{setKey: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := store.Read(setKey.Namespace, setKey.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for _, a := range r.Applications {
+		for _, res := range a.Resources {
+			kinds[res.Kind]++
+		}
+	}
+	if len(r.Applications) != clusters || len(kinds) != 10 {
+		t.Errorf("%d rows, %d of 10 kinds", len(r.Applications), len(kinds))
+	}
+	for kind, n := range kinds {
+		if n != clusters {
+			t.Errorf("%s in %d rows", kind, n)
+		}
+	}
+	info, err := os.Stat(dir + "/argocd_guestbook.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size()*10 > int64(inline) {
+		t.Errorf("the file has %d bytes, the lists alone were %d", info.Size(), inline)
+	}
+	t.Logf("the file has %d bytes, the lists of all rows have %d", info.Size(), inline)
+}

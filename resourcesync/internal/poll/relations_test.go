@@ -1,0 +1,112 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package poll
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+)
+
+// withoutRelated is a search whose query for relations fails for requests with a cluster.
+func (w *world) withoutRelated(cluster string) {
+	w.bent = func(asked []string, r *search.Result) error {
+		if slices.Contains(asked, cluster) {
+			r.Related = nil
+		}
+		return nil
+	}
+}
+
+// Relations fail for one batch of eleven, with HTTP 200 and no error.
+func TestRelations_failureOfOneBatchKeepsItsResources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.grow(20)
+		w.poller.Options.BatchSize = 2
+		w.poll()
+		w.withoutRelated("c1")
+		counted := testutil.ToFloat64(failures.WithLabelValues("incomplete"))
+		w.polls(60)
+		rows := w.rows()
+		if got := rows["c1/app"]; got.objects != ab || got.age < 9*time.Minute {
+			t.Errorf("ten minutes later: %v, want its resources, stale", got)
+		}
+		delete(rows, "c1/app")
+		for key, r := range rows {
+			if r.objects == "" || r.age != fresh {
+				t.Errorf("%s: %v", key, r)
+			}
+		}
+		if testutil.ToFloat64(failures.WithLabelValues("incomplete")) == counted {
+			t.Error("no error is counted")
+		}
+		w.bent = nil
+		w.polls(7)
+		if got := w.rows()["c1/app"]; got != (row{ab, fresh}) {
+			t.Errorf("relations work again: %v", got)
+		}
+	})
+}
+
+// Relations fail for one batch when a new pod knows nothing yet.
+func TestRelations_failureAtTheFirstReadLeavesABatchUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.poller.Options.BatchSize = 1
+		w.withoutRelated("c1")
+		w.polls(60)
+		w.expect("only the other cluster", map[string]row{"c2/app": {ab, fresh}})
+		w.speaksForAllBut("it was not read", "c1")
+	})
+}
+
+// All Applications of a batch truly have no resource any more: another cluster's resources
+// in the same answer show that relations work.
+func TestRelations_emptyBatchIsReadWithAWitness(t *testing.T) {
+	for _, size := range []int{1, 2} {
+		t.Run(fmt.Sprintf("batches of %d", size), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.grow(2)
+				w.poller.Options.BatchSize = size
+				w.poll()
+				w.apps["c1"]["app"], w.apps["c2"]["app"] = nil, nil
+				w.polls(3)
+				if got := w.rows()["c1/app"]; got != (row{"(ConfigMap/a) (ConfigMap/b) ", fresh}) {
+					t.Errorf("held: %v", got)
+				}
+				w.polls(30)
+				if got := w.rows(); got["c1/app"] != (row{"", fresh}) || got["c2/app"] != (row{"", fresh}) {
+					t.Errorf("after five minutes: %v", got)
+				}
+				asked := w.asked
+				w.poll()
+				if got := w.asked - asked; got != 4/size {
+					t.Errorf("%d requests although nothing can be lost any more", got)
+				}
+			})
+		})
+	}
+}
+
+// An Application without resources is no failure where nothing shows that it had some.
+func TestRelations_applicationThatNeverHadResources(t *testing.T) {
+	in(t, func(w *world) {
+		w.poller.Options.BatchSize = 1
+		w.view.Clusters = append(w.view.Clusters, "c3")
+		w.apps["c3"] = map[string][]string{"app": nil}
+		w.polls(6)
+		w.expect("fresh", map[string]row{"c1/app": {ab, fresh}, "c2/app": {ab, fresh}, "c3/app": {"", fresh}})
+		if w.poller.changes[subjectFailure] != "" {
+			t.Errorf("polls fail: %s", w.poller.changes[subjectFailure])
+		}
+	})
+}
