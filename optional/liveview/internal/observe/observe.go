@@ -47,8 +47,8 @@ const (
 	interval = 2 * time.Second
 	// thorough is how often Applications are read whose keys in Redis did not change.
 	thorough = 5 * interval
-	// parallel is how many Applications are read at a time.
-	parallel = 8
+	// parallel is how many Applications are read at a time, each of some MiB at most.
+	parallel = 2
 )
 
 // Reconciler writes the views of one ConfigMap at a time.
@@ -137,18 +137,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // view returns what there is of an Application, which is namespace/name. Where it cannot be
-// read the view from before stays: it is the last one.
+// read the view from before stays, with the reason and without a digest: it is the last one.
 func (r *Reconciler) view(ctx context.Context, application string, before request.View) request.View {
 	v, source, err := r.read(ctx, application, before.Source)
+	minute := time.Now().Unix() / 60
 	if err == nil && source == before.Source {
+		before.Renewed = minute
 		return before
 	}
-	next := request.View{Source: source}
+	next := request.View{Source: source, Renewed: minute}
 	if err == nil {
 		next.Blob, next.Message, err = view.Encode(v)
 	}
 	if err != nil {
-		next = request.View{Blob: before.Blob, Message: err.Error()}
+		next = request.View{Blob: before.Blob, Message: err.Error(), Renewed: before.Renewed}
 	}
 	next.Message = next.Message[:min(len(next.Message), request.MaxMessage)]
 	return next
