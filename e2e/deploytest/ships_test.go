@@ -17,12 +17,11 @@ import (
 
 // exceptions are what [TestShips] may find missing, and why. One that is not missing fails the test.
 var exceptions = map[string]string{
-	"ServiceAccount argocd/argocd-application-controller":                            "Argo CD's",
-	"ServiceAccount argocd/argocd-applicationset-controller":                         "Argo CD's",
-	"ServiceAccount openshift-gitops/openshift-gitops-argocd-application-controller": "OpenShift GitOps's",
-	"ServiceAccount openshift-gitops/openshift-gitops-applicationset-controller":     "OpenShift GitOps's",
-	"ServiceAccount monitoring/prometheus-k8s":                                       "kube-prometheus's",
-	"ServiceAccount openshift-monitoring/prometheus-k8s":                             "OpenShift's",
+	"ServiceAccount argocd/argocd-application-controller":                        "Argo CD's",
+	"ServiceAccount argocd/argocd-applicationset-controller":                     "Argo CD's",
+	"ServiceAccount openshift-gitops/openshift-gitops-applicationset-controller": "OpenShift GitOps's",
+	"ServiceAccount monitoring/prometheus-k8s":                                   "kube-prometheus's",
+	"ServiceAccount openshift-monitoring/prometheus-k8s":                         "OpenShift's",
 	"ClusterRole /edit": "Kubernetes's",
 	"binding of ClusterRole /multicluster-integrations-page-viewer": "users bind it to people",
 	"account of ValidatingAdmissionPolicy /rendered-manifestworks":  "it is for every account of Argo CD's namespace",
