@@ -24,23 +24,23 @@ import (
 
 func TestNotes(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
-	heard := now.Add(-time.Hour)
+	renewedAt := now.Add(-time.Hour)
 	for name, c := range map[string]struct {
-		target target
-		got    request.View
-		heard  time.Time
-		want   string
+		target    target
+		got       request.View
+		renewedAt time.Time
+		want      string
 	}{
-		"the latest":     {target: target{diffs: true}, got: request.View{Source: "a"}, heard: now},
-		"cut":            {target: target{diffs: true}, got: request.View{Source: "a", Message: "cut"}, heard: now},
-		"unread":         {target: target{diffs: true}, got: request.View{Message: "no Redis"}, heard: now, want: "not the latest: no Redis"},
-		"no observer":    {target: target{diffs: true}, got: request.View{Source: "a"}, heard: heard, want: "not the latest: no sign of the observer since 03-04 04:06 UTC"},
-		"away":           {target: target{diffs: true, note: "away since then"}, got: request.View{Message: "m"}, heard: heard, want: "away since then"},
-		"to the hub":     {got: request.View{Source: "a"}, heard: now, want: "no diffs"},
-		"both":           {got: request.View{Message: "m"}, heard: now, want: "not the latest: m; no diffs"},
-		"a long message": {target: target{diffs: true}, got: request.View{Message: strings.Repeat("é", 500)}, heard: now, want: "not the latest: " + strings.Repeat("é", maxNote/2)},
+		"the latest":     {target: target{diffs: true}, got: request.View{Source: "a"}, renewedAt: now},
+		"cut":            {target: target{diffs: true}, got: request.View{Source: "a", Message: "cut"}, renewedAt: now},
+		"unread":         {target: target{diffs: true}, got: request.View{Message: "no Redis"}, renewedAt: now, want: "not the latest: no Redis"},
+		"no observer":    {target: target{diffs: true}, got: request.View{Source: "a"}, renewedAt: renewedAt, want: "not the latest: no sign of the observer since 03-04 04:06 UTC"},
+		"away":           {target: target{diffs: true, note: "away since then"}, got: request.View{Message: "m"}, renewedAt: renewedAt, want: "away since then"},
+		"to the hub":     {got: request.View{Source: "a"}, renewedAt: now, want: "no diffs"},
+		"both":           {got: request.View{Message: "m"}, renewedAt: now, want: "not the latest: m; no diffs"},
+		"a long message": {target: target{diffs: true}, got: request.View{Message: strings.Repeat("é", 500)}, renewedAt: now, want: "not the latest: " + strings.Repeat("é", maxNote/2)},
 	} {
-		e := &entry{target: &c.target, heard: c.heard}
+		e := &entry{target: &c.target, renewedAt: c.renewedAt}
 		if got := e.notes(c.got, now, time.Minute); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
@@ -60,7 +60,7 @@ func TestUpdate_notesSignsOfTheObserver(t *testing.T) {
 		if err := v.update(t.Context(), "a", e, request.View{Renewed: c.renewed}, began.Add(c.after)); err != nil {
 			t.Fatal(err)
 		}
-		if got := e.heard.Sub(began); got != c.want {
+		if got := e.renewedAt.Sub(began); got != c.want {
 			t.Errorf("%d after %s: %s, want %s", c.renewed, c.after, got, c.want)
 		}
 	}

@@ -57,8 +57,8 @@ func (v *Viewer) show(ctx context.Context, key client.ObjectKey, own entries, no
 
 // update writes a view to Redis.
 func (v *Viewer) update(ctx context.Context, instance string, e *entry, got request.View, now time.Time) error {
-	if got.Renewed != e.renewed || e.heard.IsZero() {
-		e.renewed, e.heard = got.Renewed, now
+	if got.Renewed != e.renewed || e.renewedAt.IsZero() {
+		e.renewed, e.renewedAt = got.Renewed, now
 	}
 	notes := e.notes(got, now, v.Outdated)
 	key := sha256.Sum256([]byte(string(got.Blob) + "\n" + notes))
@@ -129,16 +129,14 @@ func (e *entry) notes(got request.View, now time.Time, outdated time.Duration) s
 		notes = append(notes, e.target.note)
 	case got.Source == "" && got.Message != "":
 		notes = append(notes, "not the latest: "+strings.ToValidUTF8(got.Message[:min(len(got.Message), maxNote)], ""))
-	case now.Sub(e.heard) >= outdated:
-		notes = append(notes, "not the latest: no sign of the observer since "+utc(e.heard))
+	case now.Sub(e.renewedAt) >= outdated:
+		notes = append(notes, "not the latest: no sign of the observer since "+utc(e.renewedAt))
 	}
 	if !e.target.diffs {
 		notes = append(notes, "no diffs")
 	}
 	return strings.Join(notes, "; ")
 }
-
-func utc(t time.Time) string { return t.UTC().Format("01-02 15:04") + " UTC" }
 
 // sweep removes what is not open any more. It runs some times in [Options.Keep], so that what
 // is closed one by one is removed together.

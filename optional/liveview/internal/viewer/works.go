@@ -24,27 +24,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/request"
 )
 
-// sent is what a ManifestWork was last written with.
-type sent struct {
-	applications request.Applications
-	generation   int64 // 0: it is not there; -1: it is another's
-	at           time.Time
-	failed       bool
-}
-
-// key returns that of the ManifestWork that requests an entry.
-func (e *entry) key() client.ObjectKey {
-	return client.ObjectKey{Namespace: e.target.cluster, Name: e.work}
-}
-
-// weight is how many of the [request.MaxApplications] of a ManifestWork an entry takes.
-func (e *entry) weight() int {
-	if e.alone {
-		return request.MaxApplications
-	}
-	return 1
-}
-
 var workKind = schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWork")
 
 // Caches returns what a Viewer's Client has to have in its cache: names and versions of the
