@@ -162,7 +162,7 @@ func (s sent) holds(work *metav1.PartialObjectMetadata, wanted request.Applicati
 	case ending(work):
 		return true
 	case s.failed:
-		return now.Sub(s.at) < time.Second || same && s.generation < 0 && now.Sub(s.at) < recheck
+		return now.Sub(s.at) < time.Second || same && s.generation < 0 && work == nil && now.Sub(s.at) < recheck
 	case s.generation == 0:
 		return false
 	case same && work != nil && work.Generation <= s.generation:
