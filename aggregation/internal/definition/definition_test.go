@@ -63,15 +63,21 @@ func TestReport_namesFieldsThatTheHubDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := crd.Object["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
-	for _, step := range []string{"schema", "openAPIV3Schema", "properties", "statuses", "properties", "clusterConditions", "items", "properties"} {
+	for _, step := range []string{"schema", "openAPIV3Schema", "properties", "statuses", "properties", "clusterConditions", "items"} {
 		next, ok := rows[step].(map[string]any)
 		if !ok {
 			t.Fatalf("no %s in %v", step, rows)
 		}
 		rows = next
 	}
-	delete(rows, "syncRevisions")
-	delete(rows, "staleSince")
+	narrow := map[string]any{"conditions": map[string]any{"type": "array", "items": map[string]any{
+		"type": "object", "properties": map[string]any{"type": map[string]any{"type": "string"}, "message": map[string]any{"type": "string"}},
+	}}}
+	for _, field := range []string{"cluster", "healthStatus", "syncStatus", "operationStateStartedAt", "operationStatePhase", "syncRevision", "app"} {
+		narrow[field] = map[string]any{"type": "string"}
+	}
+	delete(rows, "x-kubernetes-preserve-unknown-fields")
+	rows["properties"] = narrow
 	if err := c.Update(context.Background(), crd); err != nil {
 		t.Fatal(err)
 	}
