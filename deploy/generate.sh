@@ -41,11 +41,11 @@ role "$deploy/components/placement/role.yaml" multicluster-integrations-placemen
 
 mkdir -p "$deploy/chart/files/rbac" "$deploy/chart/files/crd"
 cp "$deploy"/base/crd/*.yaml "$deploy/chart/files/crd/"
-for file in identities propagation resourcesync aggregation bindings; do
+for file in identities propagation resourcesync aggregation bindings policy; do
 	cp "$deploy/base/rbac/$file.yaml" "$deploy/chart/files/rbac/"
 done
 mkdir -p "$deploy/chart/files/rendered"
-for file in aggregation rendered bindings; do
+for file in aggregation rendered bindings policy; do
 	cp "$deploy/components/rendered/$file.yaml" "$deploy/chart/files/rendered/"
 done
 mkdir -p "$deploy/chart/files/liveview"

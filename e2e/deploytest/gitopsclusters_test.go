@@ -41,6 +41,8 @@ func TestGitOpsClusters(t *testing.T) {
 	}
 	slices.Sort(changed)
 	want := []string{
+		"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy /multicluster-integrations-gitopscluster",
+		"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding /multicluster-integrations-gitopscluster",
 		crd,
 		"apps/v1 Deployment multicluster-integrations/multicluster-integrations",
 		"apps/v1 Deployment multicluster-integrations/multicluster-integrations-gitopscluster",

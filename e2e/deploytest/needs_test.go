@@ -20,7 +20,7 @@ const (
 // container. A flag with the value false needs none. What a container needs whatever its flags
 // say is in the Role with its name.
 var needs = map[string][]right{
-	"* --conflicting-deployment": allow("get", "deployments.apps", flagValue),
+	"* --conflicting-deployment": slices.Concat(allow("get", "deployments.apps", flagValue), allow("get", "configmaps.", flagValue)),
 	"* --intermediate-dir":       nil,
 	"* --leader-elect":           allow("create get update", "leases.coordination.k8s.io", podNamespace),
 	"* --metrics-cert-dir":       nil,

@@ -37,7 +37,7 @@ func TestInstallFileIsTheOverlay(t *testing.T) {
 func TestOverlaysDifferWhereTheyShould(t *testing.T) {
 	cases := []struct{ overlay, kinds, reason string }{
 		{"ha", "Deployment", "a second replica and where it goes"},
-		{"rhacm", "Deployment NetworkPolicy Role RoleBinding Service", "Argo CD's namespace, a certificate for the metrics, and the way to search"},
+		{"rhacm", "Deployment Role RoleBinding Service", "Argo CD's namespace, and a certificate for the metrics"},
 	}
 	base := byIdentity(t, kustomize(t, "ocm"))
 	for _, c := range cases {

@@ -203,7 +203,7 @@ func TestRenderedSwitch(t *testing.T) {
 				}
 			}
 			slices.Sort(changed)
-			want := "ClusterRole ClusterRole ClusterRoleBinding ClusterRoleBinding Deployment Deployment NetworkPolicy Role RoleBinding Service ServiceAccount"
+			want := "ClusterRole ClusterRole ClusterRoleBinding ClusterRoleBinding Deployment Deployment NetworkPolicy Role RoleBinding Service ServiceAccount ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding"
 			if got := strings.Join(changed, " "); got != want {
 				t.Errorf("it changes %s", got)
 			}

@@ -379,15 +379,15 @@ func unpack(t *testing.T, blob []byte) string {
 // deploy is create, and waits until the Application is healthy.
 func deploy(t *testing.T, name, cluster, path string) {
 	t.Helper()
-	create(t, name, cluster, path)
+	create(t, name, cluster, path, "name: "+cluster)
 	if err := live.AwaitHealthy(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// create creates a pulled Application of a path of the repository; it is deleted when the
-// test ends.
-func create(t *testing.T, name, cluster, path string) {
+// create creates a pulled Application of a path of the repository, with a destination on the hub; it
+// is deleted when the test ends.
+func create(t *testing.T, name, cluster, path, destination string) {
 	t.Helper()
 	o := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(fmt.Appendf(nil, `
@@ -402,9 +402,9 @@ metadata:
 spec:
   project: guestbook
   source: {repoURL: %q, targetRevision: main, path: %s}
-  destination: {server: https://kubernetes.default.svc, namespace: guestbook}
+  destination: {%s, namespace: guestbook}
   syncPolicy: {automated: {prune: true, selfHeal: true}, retry: {limit: 2, backoff: {duration: 1s, factor: 2, maxDuration: 2s}}}
-`, name, cluster, env.RepositoryURL, path), &o.Object); err != nil {
+`, name, cluster, env.RepositoryURL, path, destination), &o.Object); err != nil {
 		t.Fatal(err)
 	}
 	if err := fleet.Hub.Client.Create(t.Context(), o); err != nil {
@@ -479,7 +479,7 @@ func TestView_ofManyApplications(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		create(t, name, "cluster1", name)
+		create(t, name, "cluster1", name, "name: cluster1")
 	}
 	for _, name := range names {
 		if err := live.AwaitHealthy(t.Context(), name); err != nil {

@@ -49,6 +49,7 @@ func StartLiveView(ctx context.Context, fleet *env.Fleet, arguments ...string) (
 		must.OK(Prepare(ctx, fleet))
 		allowSecrets(ctx, fleet)
 		must.OK(fleet.Hub.ApplyFiles(ctx, Examples("guestbook-app-set.yaml")))
+		nameClusters(ctx, fleet)
 		for _, c := range fleet.Managed {
 			must.OK(l.AwaitHealthy(ctx, c.Name+"-guestbook"))
 		}
@@ -66,6 +67,20 @@ func allowSecrets(ctx context.Context, fleet *env.Fleet) {
 		role.SetNamespace("guestbook")
 		role.SetName("argocd-guestbook")
 		must.OK(c.Client.Patch(ctx, role, client.RawPatch("application/json-patch+json", []byte(`[{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["secrets"],"verbs":["get","list","watch","create","update","patch","delete"]}}]`))))
+	}
+}
+
+// nameClusters has the destination of the guestbook be the managed cluster by its name, as diffs
+// need it. propagation registers the clusters.
+func nameClusters(ctx context.Context, fleet *env.Fleet) {
+	for kind, patch := range map[string]string{
+		"AppProject":     `[{"op":"add","path":"/spec/destinations/-","value":{"name":"*","namespace":"guestbook"}}]`,
+		"ApplicationSet": `[{"op":"replace","path":"/spec/template/spec/destination","value":{"name":"{{.name}}","namespace":"guestbook"}}]`,
+	} {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": kind}}
+		o.SetNamespace(env.ArgoCDNamespace)
+		o.SetName("guestbook")
+		must.OK(fleet.Hub.Client.Patch(ctx, o, client.RawPatch("application/json-patch+json", []byte(patch))))
 	}
 }
 

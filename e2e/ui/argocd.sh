@@ -27,7 +27,11 @@ if [ -n "${ARGO_UI:-}" ]; then
 fi
 npm install --silent --no-audit --no-fund --prefix "$build/yarn" yarn@1.22.22
 PATH=$build/yarn/node_modules/.bin:$PATH
-yarn install --ignore-scripts --non-interactive --silent
+if ! yarn install --ignore-scripts --non-interactive --silent; then
+	echo "the packages of Argo CD's page cannot be installed${ARGO_UI:+ with ARGO_UI=$ARGO_UI}" >&2
+	[ -n "${ARGO_UI:-}" ] || echo 'argo-ui comes by git: without access to it, set ARGO_UI to a checkout at the commit of yarn.lock' >&2
+	exit 1
+fi
 NODE_ENV=production NODE_OPTIONS=--max-old-space-size=4096 yarn --silent build
 
 cp -r "$tools" "$build/tools"

@@ -19,6 +19,7 @@ const (
 const (
 	OptionServerSideApply = "ServerSideApply=true"
 	OptionKeepOnPrune     = "Prune=false"
+	OptionPrune           = "Prune=true"
 	OptionKeepOnDelete    = "Delete=false"
 
 	HookPreSync    = "PreSync"

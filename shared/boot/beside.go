@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ const (
 	// work.
 	besidePeriod = 30 * time.Second
 	besideReason = "RefusedBeside"
+	// switchName is the ConfigMap, next to the Deployment, in which RHACM has switchKey to turn the
+	// controllers off that do our work. Their pods run on.
+	switchName, switchKey = "multicluster-integrations-config", "pullModel.basic.disabled"
 	// partOfLabel is on every object of ours.
 	partOfLabel, partOf = "app.kubernetes.io/part-of", "multicluster-integrations"
 )
@@ -113,9 +117,32 @@ func (b *beside) check(ctx context.Context) error {
 	if o.GetLabels()[partOfLabel] == partOf || !runs(o) {
 		return nil
 	}
-	refusal := fmt.Errorf("%s stops while Deployment %s runs, which %w: scale that one to zero, or remove --conflicting-deployment if it is something else",
-		b.program, b.key, errBeside)
+	if off, err := b.isSwitchedOff(ctx); off || err != nil {
+		return err
+	}
+	refusal := fmt.Errorf("%s stops while Deployment %s runs, which %w: set %s: \"true\" in ConfigMap %s/%s, or scale that one to zero, or remove --conflicting-deployment if it is something else",
+		b.program, b.key, errBeside, switchKey, b.key.Namespace, switchName)
 	return errors.Join(refusal, b.record(ctx, o, refusal))
+}
+
+// isSwitchedOff reports whether the other Deployment's controllers are off although its pods run.
+func (b *beside) isSwitchedOff(ctx context.Context) (bool, error) {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("v1")
+	o.SetKind("ConfigMap")
+	key := client.ObjectKey{Namespace: b.key.Namespace, Name: switchName}
+	err := b.client.Get(ctx, key, o)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case apierrors.IsForbidden(err):
+		return false, fmt.Errorf("look for ConfigMap %s: grant get on it, as deploy/overlays/rhacm does, or remove --conflicting-deployment: %w", key, err)
+	case err != nil:
+		return false, fmt.Errorf("look for ConfigMap %s: %w", key, err)
+	}
+	value, _, _ := unstructured.NestedString(o.Object, "data", switchKey)
+	off, _ := strconv.ParseBool(strings.TrimSpace(value)) // anything else leaves them on
+	return off, nil
 }
 
 // runs reports whether a Deployment has pods or is to get some.

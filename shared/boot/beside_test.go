@@ -69,16 +69,26 @@ func TestRefusesToRunBeside(t *testing.T) {
 		reason            string
 		labels            map[string]string
 		replicas, running int32
+		config            map[string]string // of the ConfigMap; nil: there is none
 		refused           bool
 	}{
 		"runs":        {reason: "two of them undo each other's writes", replicas: 1, running: 1, refused: true},
 		"is to run":   {reason: "its pods come any moment", replicas: 1, refused: true},
 		"still runs":  {reason: "its last pod works until it is gone", running: 1, refused: true},
 		"scaled down": {reason: "nobody works there"},
+		"is off":      {reason: "its pods run, its controllers do not", replicas: 1, running: 1, config: map[string]string{switchKey: "true"}},
+		"is on":       {reason: "the switch is not set", replicas: 1, running: 1, config: map[string]string{switchKey: "false"}, refused: true},
+		"has others":  {reason: "the ConfigMap is about something else", replicas: 1, running: 1, config: map[string]string{"a": "true"}, refused: true},
+		"is garbled":  {reason: "nobody can say that it is off", replicas: 1, running: 1, config: map[string]string{switchKey: "yes, please"}, refused: true},
 		"is ours":     {reason: "another replica of ours waits for the Lease", labels: map[string]string{partOfLabel: partOf}, replicas: 2, running: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := deployment(t, c, tc.labels, tc.replicas, tc.running)
+			if tc.config != nil {
+				if err := c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: switchName}, Data: tc.config}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			b := guard(t, config, d.Namespace+"/"+d.Name)
 			err := errors.Join(b.check(t.Context()), b.check(t.Context())) // as after a restart
 			if errors.Is(err, errBeside) != tc.refused || err != nil && !tc.refused {
@@ -126,6 +136,29 @@ func TestStopsBesideWhatComesBack(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- b.Start(ctx) }()
 	testkit.Edit(t, c, d, func(d *appsv1.Deployment) { *d.Spec.Replicas = 1 })
+	if err := <-stopped; !errors.Is(err, errBeside) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// One that was switched off and is switched on again stops us, too.
+func TestStopsBesideWhatIsSwitchedOn(t *testing.T) {
+	c := admin(t)
+	d := deployment(t, c, nil, 1, 1)
+	off := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: switchName}, Data: map[string]string{switchKey: "true"}}
+	if err := c.Create(t.Context(), off); err != nil {
+		t.Fatal(err)
+	}
+	b := guard(t, config, d.Namespace+"/"+d.Name)
+	b.period = 10 * time.Millisecond
+	if err := b.check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- b.Start(ctx) }()
+	testkit.Edit(t, c, off, func(o *corev1.ConfigMap) { delete(o.Data, switchKey) })
 	if err := <-stopped; !errors.Is(err, errBeside) {
 		t.Errorf("got %v", err)
 	}

@@ -18,7 +18,9 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/definition"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page"
@@ -126,6 +128,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	if err := errors.Join(
 		mgr.Add(feed),
+		mgr.Add(manager.RunnableFunc(definition.Report(env.Config, env.Log.WithName("definition")))),
 		publish.Setup(mgr, publish.Options{
 			SizeLimit:   c.sizeLimit,
 			Queue:       queue,

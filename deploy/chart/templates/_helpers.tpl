@@ -41,7 +41,7 @@ affinity:
 {{/* (dict "root" $ "file" path): objects generated from the code, with this release's namespaces and labels. */}}
 {{- define "mci.generated" -}}
 {{- $root := .root -}}
-{{- range splitList "\n---\n" (printf "\n%s" ($root.Files.Get .file | replace "argocd-agent-ca-argocd" (printf "argocd-agent-ca-%s" $root.Values.argocd.namespace))) }}
+{{- range splitList "\n---\n" (printf "\n%s" ($root.Files.Get .file | replace "system:serviceaccount:multicluster-integrations:" (printf "system:serviceaccount:%s:" $root.Release.Namespace) | replace "argocd-agent-ca-argocd" (printf "argocd-agent-ca-%s" $root.Values.argocd.namespace))) }}
 {{- $o := fromYaml . }}
 {{- if $o.kind }}
 {{- $namespace := $o.metadata.namespace }}

@@ -65,7 +65,7 @@ func drift(ctx context.Context, live *scenario.LiveView, cluster string) error {
 	app.Object["spec"] = map[string]any{
 		"project":     "guestbook",
 		"source":      map[string]any{"repoURL": env.RepositoryURL, "targetRevision": "main", "path": "notes"},
-		"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "guestbook"},
+		"destination": map[string]any{"name": cluster, "namespace": "guestbook"},
 		"syncPolicy":  map[string]any{"automated": map[string]any{}},
 	}
 	return must.Try(func() {

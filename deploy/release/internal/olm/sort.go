@@ -81,8 +81,8 @@ func (s *sorted) add(o object, withToken []string) error {
 			s.prerequisites = append(s.prerequisites, o)
 		}
 	// Not every OLM and not every catalog takes a NetworkPolicy. OLM ignores the Namespace
-	// of a bundle, and with it its Pod Security labels.
-	case "Secret", "NetworkPolicy", "Namespace":
+	// of a bundle, and with it its Pod Security labels. It makes no admission policies.
+	case "Secret", "NetworkPolicy", "Namespace", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
 		s.prerequisites = append(s.prerequisites, o)
 	case "Service", "PodDisruptionBudget":
 		if !own {

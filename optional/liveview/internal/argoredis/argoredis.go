@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -127,8 +128,12 @@ func (r *Redis) Read(ctx context.Context, instance string) (v view.View, err err
 	if v.Tree, err = r.join(ctx, instance, first); err != nil {
 		return v, err
 	}
-	if v.Resources, err = r.get(ctx, view.ResourcesKey(instance)); errors.Is(err, redis.Nil) {
+	v.Resources, err = r.get(ctx, view.ResourcesKey(instance))
+	switch {
+	case errors.Is(err, redis.Nil):
 		return v, ErrNone
+	case errors.Is(err, view.ErrTooLarge):
+		v.Resources, v.Cut, err = []byte("[]"), "without managed resources, which are larger than "+strconv.Itoa(view.MaxDecoded>>20)+" MiB", nil
 	}
 	return v, err
 }
@@ -220,6 +225,31 @@ func (r *Redis) Write(ctx context.Context, instance string, v view.View, expirat
 	})
 	if err != nil {
 		return fmt.Errorf("write the tree of %s: %w", instance, err)
+	}
+	return nil
+}
+
+// suspension is how long a view is not decoded after the process ended while it decoded it.
+const suspension = 10 * time.Minute
+
+func decodingKey(instance string) string {
+	return "liveview|decoding|" + instance + "|" + view.CacheVersion
+}
+
+// Begin notes that the view of an instance is being decoded. It returns false while there is such
+// a note, which no [Redis.End] took away: the process ended meanwhile, and would again.
+func (r *Redis) Begin(ctx context.Context, instance string) (bool, error) {
+	ok, err := r.client.SetNX(ctx, decodingKey(instance), "", suspension).Result()
+	if err != nil {
+		return false, fmt.Errorf("note that the view of %s is being decoded: %w", instance, err)
+	}
+	return ok, nil
+}
+
+// End takes the note of [Redis.Begin] away, also when ctx has ended.
+func (r *Redis) End(ctx context.Context, instance string) error {
+	if err := r.client.Del(context.WithoutCancel(ctx), decodingKey(instance)).Err(); err != nil {
+		return fmt.Errorf("note that the view of %s was decoded: %w", instance, err)
 	}
 	return nil
 }

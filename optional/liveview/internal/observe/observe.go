@@ -47,8 +47,8 @@ const (
 	interval = 2 * time.Second
 	// thorough is how often Applications are read whose keys in Redis did not change.
 	thorough = 5 * interval
-	// parallel is how many Applications are read at a time.
-	parallel = 8
+	// parallel is how many Applications are read at a time, each of some MiB at most.
+	parallel = 2
 )
 
 // Reconciler writes the views of one ConfigMap at a time.
@@ -137,26 +137,33 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // view returns what there is of an Application, which is namespace/name. Where it cannot be
-// read the view from before stays: it is the last one.
+// read the view from before stays, with the reason and without a digest: it is the last one.
 func (r *Reconciler) view(ctx context.Context, application string, before request.View) request.View {
-	v, source, err := r.read(ctx, application, before.Source)
+	now := time.Now()
+	minute := now.Unix() / 60
+	known := before.Source
+	if before.Renewed != minute || now.UnixNano()%int64(thorough) <= int64(interval) {
+		known = "" // look at the Application too, once a minute however long a pass takes
+	}
+	v, source, err := r.read(ctx, application, known)
 	if err == nil && source == before.Source {
+		before.Renewed = minute
 		return before
 	}
-	next := request.View{Source: source}
+	next := request.View{Source: source, Renewed: minute}
 	if err == nil {
 		next.Blob, next.Message, err = view.Encode(v)
 	}
 	if err != nil {
-		next = request.View{Blob: before.Blob, Message: err.Error()}
+		next = request.View{Blob: before.Blob, Message: err.Error(), Renewed: before.Renewed}
 	}
 	next.Message = next.Message[:min(len(next.Message), request.MaxMessage)]
 	return next
 }
 
-// read returns the view of an Application and its digest. It does not read the Application
-// each time: while the keys of Redis are those of the digest before, its status mostly is, too.
-func (r *Reconciler) read(ctx context.Context, application, before string) (v view.View, source string, err error) {
+// read returns the view of an Application and its digest. It does not read the Application where
+// the keys of Redis are those of a digest that is known: its status then mostly is, too.
+func (r *Reconciler) read(ctx context.Context, application, known string) (v view.View, source string, err error) {
 	namespace, name, ok := strings.Cut(application, "/")
 	if !ok || namespace == "" || name == "" {
 		return v, "", fmt.Errorf("the ConfigMap has %q, want namespace/name of an Application", application)
@@ -165,8 +172,8 @@ func (r *Reconciler) read(ctx context.Context, application, before string) (v vi
 		return v, "", err
 	}
 	keys := digest(v.Tree, v.Resources)
-	if strings.HasPrefix(before, keys) && time.Now().UnixNano()%int64(thorough) > int64(interval) {
-		return v, before, nil
+	if strings.HasPrefix(known, keys) {
+		return v, known, nil
 	}
 	app := &unstructured.Unstructured{}
 	app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"})

@@ -9,10 +9,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
 )
 
 const (
@@ -46,8 +49,12 @@ type View struct {
 	Blob []byte `json:"blob,omitempty"`
 	// Source is a digest of what Blob was made from; empty: it is not the latest.
 	Source string `json:"source,omitempty"`
-	// Message is why there is none, or what it is without; of at most [MaxMessage] bytes.
+	// Message is why there is none, why it is not the latest, or what it is without; of at most
+	// [MaxMessage] bytes.
 	Message string `json:"message,omitempty"`
+	// Renewed is the minute of the observer's clock in which it last read the Application. It
+	// changes also while the Application does not, so the hub can tell that the observer works.
+	Renewed int64 `json:"renewed,omitempty"`
 	// Alone says that the view is too large for a ManifestWork with others.
 	Alone bool `json:"alone,omitempty"`
 }
@@ -58,12 +65,20 @@ const (
 	MaxShared = 15 << 10
 	// MaxMessage bounds messages.
 	MaxMessage = 512
-	// maxViews is more than what [MaxApplications] views of that size are as JSON.
-	maxViews = 1 << 20
+	// maxViews is more than what [MaxApplications] views of that size are as JSON, and
+	// maxValues more than how many values that has.
+	maxViews  = 1 << 20
+	maxValues = 10 * MaxApplications
 )
 
 // Name returns the name of a ManifestWork and its ConfigMap; a cluster has them by number.
 func Name(number int) string { return namePrefix + strconv.Itoa(number) }
+
+// IsName reports whether [Name] returns a name for some number.
+func IsName(name string) bool {
+	number, err := strconv.Atoi(strings.TrimPrefix(name, namePrefix))
+	return err == nil && number >= 0 && Name(number) == name
+}
 
 // Work returns a ManifestWork that asks a cluster for views. observer is the namespace of the
 // observer.
@@ -137,6 +152,9 @@ func ViewsOf(work *workv1.ManifestWork) (Views, error) {
 func ReadViews(text string) (views Views, err error) {
 	if len(text) > maxViews {
 		return nil, fmt.Errorf("views of %d bytes, at most %d are read", len(text), maxViews)
+	}
+	if n := view.Values([]byte(text)); n > maxValues {
+		return nil, fmt.Errorf("views of up to %d values, at most %d are read", n, maxValues)
 	}
 	if err := json.Unmarshal([]byte(text), &views); err != nil {
 		return nil, fmt.Errorf("read the views: %w", err)

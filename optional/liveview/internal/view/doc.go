@@ -15,6 +15,9 @@ const (
 	MaxEncoded = 256 << 10
 	// MaxDecoded is how many bytes of JSON it is unpacked.
 	MaxDecoded = 8 << 20
+	// MaxValues is how many values its JSON has: lists, objects, texts, numbers. Each takes some
+	// hundreds of bytes of memory in what decodes it, the hub's argocd-server and the browser too.
+	MaxValues = 100_000
 	// MaxStatus is how many bytes of it go into the status of the hub Application.
 	MaxStatus = 128 << 10
 	// maxNodes is how many resources a view has that had to be cut as far as possible.
@@ -30,6 +33,8 @@ type View struct {
 	// Status has those fields of the status of the Application that the page needs beside
 	// the two above, as JSON: resources and resourceHealthSource.
 	Status []byte
+	// Cut says what the first two are without already; empty: nothing.
+	Cut string
 }
 
 // object is a JSON object whose fields are kept as they are, those of a newer Argo CD too.

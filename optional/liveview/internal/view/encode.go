@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -20,13 +21,39 @@ type parts struct {
 }
 
 func parse(v View) (p parts, err error) {
-	if p.Tree, err = decodeTree(v.Tree); err == nil {
-		p.Resources, err = decodeResources(v.Resources)
+	if err := decode(v.Tree, &p.Tree); err != nil {
+		return p, fmt.Errorf("read the resource tree: %w", err)
 	}
-	if err == nil {
-		p.Status, err = decodeStatus(v.Status)
+	if err := decode(v.Resources, &p.Resources); err != nil {
+		return p, fmt.Errorf("read the managed resources: %w", err)
 	}
-	return p, err
+	if len(v.Status) > 0 {
+		if err := decode(v.Status, &p.Status); err != nil {
+			return p, fmt.Errorf("read the status: %w", err)
+		}
+	}
+	return p, p.check()
+}
+
+// check fails on what is not of the shape that Argo CD reads, and leaves out what a view has
+// not: the count of shards, since the tree is one piece here, and most of the status.
+func (p *parts) check() error {
+	if err := checkTree(p.Tree); err != nil {
+		return fmt.Errorf("read the resource tree: %w", err)
+	}
+	if p.Resources == nil {
+		p.Resources = []object{}
+	}
+	for i, r := range p.Resources {
+		if r == nil {
+			return fmt.Errorf("read the managed resources: number %d is null", i)
+		}
+	}
+	if err := checkStatus(p.Status); err != nil {
+		return fmt.Errorf("read the status: %w", err)
+	}
+	p.Status = StatusOf(p.Status)
+	return nil
 }
 
 // Encode returns a view as it is sent, of at most [MaxEncoded] bytes once it is base64:
@@ -43,6 +70,10 @@ func Encode(v View) (blob []byte, message string, err error) {
 			return nil, "", err
 		}
 	}
+	if v.Cut != "" {
+		message = "cut: " + v.Cut
+		annotate(p.Tree, "View", message)
+	}
 	for _, step := range []struct {
 		cut   string
 		cutTo func()
@@ -57,8 +88,8 @@ func Encode(v View) (blob []byte, message string, err error) {
 			message = fmt.Sprintf("the view is larger than %d KiB: %s", MaxEncoded>>10, step.cut)
 			annotate(p.Tree, "View", "cut: "+step.cut)
 		}
-		raw, err := json.Marshal(p)
-		if err == nil && len(raw) <= MaxDecoded {
+		raw, err := marshal(p)
+		if err == nil && len(raw) <= MaxDecoded && Values(raw) <= MaxValues {
 			blob, err = Compress(raw)
 		}
 		if err != nil {
@@ -82,28 +113,62 @@ func Decode(blob []byte, note string) (v View, err error) {
 	if err != nil {
 		return v, fmt.Errorf("decode the view: %w", err)
 	}
-	var sent struct{ Tree, Resources, Status json.RawMessage }
-	if err := json.Unmarshal(raw, &sent); err != nil {
+	if n := Values(raw); n > MaxValues {
+		return v, fmt.Errorf("decode the view: it has up to %d values, at most %d are read", n, MaxValues)
+	}
+	var p parts
+	if err := decode(raw, &p); err != nil {
 		return v, fmt.Errorf("decode the view: %w", err)
 	}
-	p, err := parse(View{Tree: sent.Tree, Resources: sent.Resources, Status: sent.Status})
-	if err != nil {
+	if p.Resources == nil {
+		return v, errors.New("decode the view: it has no managed resources")
+	}
+	if err := p.check(); err != nil {
 		return v, err
 	}
 	sanitize(p.Tree)
 	if note != "" {
 		annotate(p.Tree, "View", note)
 	}
-	if v.Tree, err = json.Marshal(p.Tree); err == nil {
-		v.Resources, err = json.Marshal(p.Resources)
+	if v.Tree, err = marshal(p.Tree); err == nil {
+		v.Resources, err = marshal(p.Resources)
 	}
 	if err == nil {
-		v.Status, err = json.Marshal(p.Status)
+		v.Status, err = marshal(p.Status)
+	}
+	if n := len(v.Tree) + len(v.Resources); n > MaxDecoded {
+		return View{}, fmt.Errorf("decode the view: as Argo CD reads it, it has %d bytes, at most %d are written", n, MaxDecoded)
 	}
 	if len(v.Status) > MaxStatus {
 		v.Status = []byte("{}")
 	}
 	return v, err
+}
+
+// marshal writes JSON without escapes for HTML, which would make six bytes of one.
+func marshal(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// Values returns how many values JSON has at most, without decoding it: each value but the
+// first follows the beginning of a list or an object, or a comma.
+func Values(raw []byte) int {
+	n, inString := 1, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			inString = !inString
+		case inString && c == '\\':
+			i++ // what is escaped ends no string
+		case !inString && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
 }
 
 // Compress is gzip, as Argo CD uses it for Redis.
@@ -117,6 +182,9 @@ func Compress(raw []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// ErrTooLarge is what [Decompress] fails with on more than [MaxDecoded] bytes.
+var ErrTooLarge = errors.New("unpacked it is larger")
+
 // Decompress returns what [Compress] was given, if it is not larger than [MaxDecoded].
 func Decompress(blob []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(blob))
@@ -125,7 +193,7 @@ func Decompress(blob []byte) ([]byte, error) {
 	}
 	raw, err := io.ReadAll(io.LimitReader(r, MaxDecoded+1))
 	if err == nil && len(raw) > MaxDecoded {
-		err = fmt.Errorf("unpacked it is larger than %d bytes", MaxDecoded)
+		return nil, fmt.Errorf("%w than %d bytes", ErrTooLarge, MaxDecoded)
 	}
 	return raw, err
 }

@@ -6,6 +6,8 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +17,9 @@ var manifests = []string{"targetState", "liveState", "normalizedLiveState", "pre
 // mask is what Argo CD writes for a value of a Secret. It uses more of them for a value that
 // differs.
 const mask = "++++++++"
+
+// ofSecret are the other fields that are kept of a ResourceDiff of a Secret.
+var ofSecret = []string{"group", "kind", "namespace", "name", "hook", "resourceVersion", "modified"}
 
 func dropManifests(resources []object) {
 	for _, r := range resources {
@@ -30,14 +35,15 @@ func maskSecret(r object) error {
 	if group, _ := r["group"].(string); r["kind"] != "Secret" || group != "" {
 		return nil
 	}
-	delete(r, "diff") // Argo CD has it empty since 1.8
+	maps.DeleteFunc(r, func(field string, _ any) bool {
+		return !slices.Contains(manifests, field) && !slices.Contains(ofSecret, field)
+	})
 	for _, field := range manifests {
 		text, ok := r[field].(string)
-		if !ok || text == "" || text == "null" {
+		if !ok {
 			delete(r, field)
-			if ok {
-				r[field] = text
-			}
+		}
+		if text == "" || text == "null" {
 			continue
 		}
 		var manifest object
@@ -61,7 +67,7 @@ func maskManifest(manifest object) {
 		switch field {
 		case "apiVersion", "kind", "type", "immutable":
 		case "data", "stringData":
-			maskValues(value, "")
+			maskValues(manifest, field, "")
 		case "metadata":
 			metadata, ok := value.(object)
 			if !ok {
@@ -69,16 +75,21 @@ func maskManifest(manifest object) {
 				continue
 			}
 			delete(metadata, "managedFields")
-			maskValues(metadata["annotations"], "argocd.argoproj.io/")
+			maskValues(metadata, "annotations", "argocd.argoproj.io/")
 		default:
 			delete(manifest, field)
 		}
 	}
 }
 
-// maskValues masks each value of a map but those whose key begins with except.
-func maskValues(value any, except string) {
-	values, _ := value.(object)
+// maskValues masks each value of a map but those whose key begins with except. What should be a
+// map and is none goes: Argo CD masks nothing of it.
+func maskValues(of object, field, except string) {
+	values, ok := of[field].(object)
+	if !ok {
+		delete(of, field)
+		return
+	}
 	for key, v := range values {
 		text, _ := v.(string)
 		masked := len(text) >= len(mask) && strings.Trim(text, "+") == ""

@@ -6,45 +6,29 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 )
 
-// decodeTree reads an ApplicationTree. Its count of shards goes: it is one piece here.
-func decodeTree(raw []byte) (object, error) {
-	var tree object
-	if err := decode(raw, &tree); err != nil {
-		return nil, fmt.Errorf("read the resource tree: %w", err)
-	}
+// checkTree fails on what is no ApplicationTree. Fields that Argo CD would read as one of the
+// two lists, but that are spelled otherwise, go.
+func checkTree(tree object) error {
 	if tree == nil {
-		return nil, fmt.Errorf("read the resource tree: it is null")
+		return errors.New("it is null")
 	}
 	delete(tree, "shardsCount")
-	for _, list := range []string{"nodes", "orphanedNodes"} {
+	for _, list := range lists {
 		if err := isListOfObjects(tree[list]); err != nil {
-			return nil, fmt.Errorf("read the resource tree: %s: %w", list, err)
+			return fmt.Errorf("%s: %w", list, err)
 		}
+		maps.DeleteFunc(tree, func(name string, _ any) bool { return name != list && strings.EqualFold(name, list) })
 	}
-	return tree, nil
-}
-
-// decodeResources reads a list of ResourceDiff.
-func decodeResources(raw []byte) ([]object, error) {
-	var resources []object
-	if err := decode(raw, &resources); err != nil {
-		return nil, fmt.Errorf("read the managed resources: %w", err)
-	}
-	if resources == nil {
-		resources = []object{}
-	}
-	for i, r := range resources {
-		if r == nil {
-			return nil, fmt.Errorf("read the managed resources: number %d is null", i)
-		}
-	}
-	return resources, nil
+	return nil
 }
 
 // statusFields are kept of the status of an Application. summary has links and is not
@@ -62,21 +46,15 @@ func StatusOf(all map[string]any) map[string]any {
 	return status
 }
 
-// decodeStatus reads the status of an Application, of which it keeps what [View] says.
-func decodeStatus(raw []byte) (object, error) {
-	var all object
-	if len(raw) > 0 {
-		if err := decode(raw, &all); err != nil {
-			return nil, fmt.Errorf("read the status: %w", err)
-		}
+// checkStatus fails on a status that argocd-server could not read.
+func checkStatus(status object) error {
+	if err := isListOfObjects(status["resources"]); err != nil {
+		return fmt.Errorf("resources: %w", err)
 	}
-	if err := isListOfObjects(all["resources"]); err != nil {
-		return nil, fmt.Errorf("read the status: resources: %w", err)
+	if source := status["resourceHealthSource"]; source != nil && source != "appTree" && source != "" {
+		return fmt.Errorf("resourceHealthSource is %v", source)
 	}
-	if source := all["resourceHealthSource"]; source != nil && source != "appTree" && source != "" {
-		return nil, fmt.Errorf("read the status: resourceHealthSource is %v", source)
-	}
-	return StatusOf(all), nil
+	return nil
 }
 
 // decode keeps numbers as they are written.
@@ -108,9 +86,12 @@ func isListOfObjects(value any) error {
 	return nil
 }
 
+// lists are those of a tree that hold resources.
+var lists = []string{"nodes", "orphanedNodes"}
+
 // nodes calls f with each resource of a tree.
 func nodes(tree object, f func(node object)) {
-	for _, name := range []string{"nodes", "orphanedNodes"} {
+	for _, name := range lists {
 		list, _ := tree[name].([]any)
 		for _, item := range list {
 			if node, ok := item.(object); ok {
@@ -150,13 +131,21 @@ func Shards(first []byte) (int, error) {
 	return max(tree.ShardsCount, 1), nil
 }
 
-// annotate shows a word at the resources at the top of the tree. Argo CD's page shows the
-// value as a label, and the name where the pointer is.
+// annotate shows a word at the resources at the top of the tree, or at the first resource where
+// all have parents. Argo CD's page shows the value as a label, and the name where the pointer is.
 func annotate(tree object, name, value string) {
 	list, _ := tree["nodes"].([]any)
-	for _, item := range list {
+	top := slices.DeleteFunc(slices.Clone(list), func(item any) bool {
 		node, ok := item.(object)
-		if parents, _ := node["parentRefs"].([]any); !ok || len(parents) > 0 {
+		parents, _ := node["parentRefs"].([]any)
+		return !ok || len(parents) > 0
+	})
+	if len(top) == 0 {
+		top = list[:min(1, len(list))]
+	}
+	for _, item := range top {
+		node, ok := item.(object)
+		if !ok {
 			continue
 		}
 		kept := []any{object{"name": name, "value": value}}

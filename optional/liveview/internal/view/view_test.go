@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -105,6 +106,80 @@ func TestEncode_masksSecrets(t *testing.T) {
 	for _, want := range []string{`\"b\":\"++++++++\"`, `\"argocd.argoproj.io/sync-wave\":\"1\"`, "of another group", `"liveState":"null"`} {
 		if !strings.Contains(string(got.Resources), want) {
 			t.Errorf("no %s in %s", want, got.Resources)
+		}
+	}
+}
+
+// What should be a map, and is a text or a list by a slip, is masked by nobody else.
+func TestEncode_masksMalformedSecrets(t *testing.T) {
+	for _, manifest := range []string{
+		`{"kind":"Secret","stringData":"canary"}`,
+		`{"kind":"Secret","data":["canary"]}`,
+		`{"kind":"Secret","metadata":{"annotations":"canary"}}`,
+		`{"kind":"Secret","metadata":["canary"]}`,
+	} {
+		resources, err := json.Marshal([]any{map[string]any{"kind": "Secret", "name": "s", "targetState": manifest, "aNewerField": "canary"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := send(t, View{Tree: []byte(`{}`), Resources: resources}, "")
+		if strings.Contains(string(got.Resources), "canary") {
+			t.Errorf("%s: a value in %s", manifest, got.Resources)
+		}
+	}
+}
+
+// A few KiB of a hostile cluster are unpacked and decoded within the memory of the viewer.
+func TestDecode_isBounded(t *testing.T) {
+	const most = 200 << 20 // of which no more than a part is in use at a time
+	fill := func(before, item, after string) []byte {
+		n := (MaxDecoded - len(before) - len(after)) / len(item)
+		blob, err := Compress([]byte(before + strings.Repeat(item, n-1) + strings.TrimSuffix(item, ",") + after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return blob
+	}
+	many := strings.Repeat(`{"a":{}},`, MaxValues/4)
+	for name, c := range map[string]struct {
+		blob    []byte
+		refused bool
+	}{
+		"objects":            {fill(`{"tree":{"nodes":[`, `{},`, `]},"resources":[]}`), true},
+		"lists":              {fill(`{"resources":[],"tree":{"a":[`, `[],`, `]}}`), true},
+		"numbers":            {fill(`{"resources":[],"tree":{"a":[`, `1,`, `]}}`), true},
+		"text for HTML":      {fill(`{"resources":[],"tree":{"a":"`, `<`, `"}}`), false},
+		"escaped text":       {fill(`{"resources":[],"tree":{"a":"`, `\u0000`, `"}}`), false},
+		"separators":         {fill(`{"resources":[],"tree":{"a":"`, "\u2028", `"}}`), true}, // each is written as six bytes
+		"as many as allowed": {fill(`{"resources":[],"tree":{"a":[`+strings.TrimSuffix(many, ",")+`],"b":"`, `b`, `"}}`), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			v, err := Decode(c.blob, "note")
+			runtime.ReadMemStats(&after)
+			if (err != nil) != c.refused {
+				t.Errorf("error: %v", err)
+			}
+			if n := len(v.Tree) + len(v.Resources); n > MaxDecoded {
+				t.Errorf("%d bytes are written", n)
+			}
+			if n := after.TotalAlloc - before.TotalAlloc; n > most {
+				t.Errorf("%d MiB were allocated for %d bytes", n>>20, len(c.blob))
+			}
+		})
+	}
+}
+
+// The note is seen, however a cluster spells and links its resources.
+func TestDecode_showsNoteOnHostileTrees(t *testing.T) {
+	for _, tree := range []string{
+		`{"nodes":[{"kind":"Pod","parentRefs":[{"kind":"Pod"}]}]}`,
+		`{"NODES":[{"kind":"Pod"}],"nodes":[{"kind":"Pod"}]}`,
+	} {
+		got, _ := send(t, View{Tree: []byte(tree), Resources: []byte("[]")}, "old")
+		if !strings.Contains(string(got.Tree), `{"name":"View","value":"old"}`) || strings.Contains(string(got.Tree), "NODES") {
+			t.Errorf("no note in %s", got.Tree)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -28,7 +29,8 @@ type target struct {
 	hub         client.ObjectKey
 	cluster     string
 	application string // namespace/name there
-	note        string // what is shown beside the view
+	note        string // what is shown of the cluster beside the view
+	diffs       bool   // the hub gets the managed resources, too
 }
 
 // is reports whether another target is the same Application.
@@ -36,43 +38,71 @@ func (t *target) is(other *target) bool {
 	return other != nil && t.cluster == other.cluster && t.application == other.application
 }
 
+// reason is why an Application has no view.
+type reason struct {
+	text string
+	// ours says that nobody else writes the resources in its status.
+	ours bool
+}
+
 // find returns where an open Application runs; nil and the reason where no view may be shown.
 // Only what propagation has delivered counts: who may write an Application can name any cluster
 // in it, but propagation has checked whether that is allowed.
-func (v *Viewer) find(ctx context.Context, instance string) (t *target, reason string, err error) {
-	namespace, name := view.Application(v.ArgoCDNamespace, instance)
-	hub := client.ObjectKey{Namespace: namespace, Name: name}
-	app := application(hub)
+func (v *Viewer) find(ctx context.Context, instance string) (t *target, why reason, err error) {
+	app := application(v.hubKey(instance))
+	hub := client.ObjectKeyFromObject(app)
 	if err := v.Live.Get(ctx, hub, app); err != nil {
 		if apierrors.IsNotFound(err) {
-			return nil, "there is no Application " + hub.String(), nil
+			return nil, reason{text: "there is no Application " + hub.String()}, nil
 		}
-		return nil, "", fmt.Errorf("read Application %s: %w", hub, err)
+		return nil, why, fmt.Errorf("read Application %s: %w", hub, err)
 	}
-	if !contract.IsPulled(app.Labels) {
-		return nil, "", nil // the hub's own
+	if !contract.IsPulled(app.GetLabels()) {
+		return nil, why, nil // the hub's own
 	}
-	if skip, _ := contract.IsTrue(app.Annotations[argocd.SkipReconcileAnnotation]); !skip {
-		return nil, "the hub's own Argo CD reconciles the Application and writes its tree: annotate it " + argocd.SkipReconcileAnnotation + `: "true"`, nil
+	annotations := app.GetAnnotations()
+	if skip, _ := contract.IsTrue(annotations[argocd.SkipReconcileAnnotation]); !skip {
+		return nil, reason{text: "the hub's own Argo CD reconciles the Application and writes its tree: annotate it " + argocd.SkipReconcileAnnotation + `: "true"`}, nil
 	}
-	cluster := app.Annotations[contract.ClusterAnnotation]
-	work, err := v.deliveryOf(ctx, app, cluster)
+	cluster := annotations[contract.ClusterAnnotation]
+	if cluster == "" {
+		return nil, reason{text: "the Application names no cluster: annotate it " + contract.ClusterAnnotation, ours: true}, nil
+	}
+	work, err := deliveryOf(ctx, v.Live, app, cluster)
 	if err != nil {
-		return nil, "", err
+		return nil, why, err
 	}
 	if work == nil {
-		return nil, "the Application is not delivered to " + cluster, nil
+		return nil, reason{text: "the Application is not delivered to " + cluster, ours: true}, nil
 	}
-	note, _, err := v.clusterNote(ctx, cluster)
-	return &target{hub: hub, cluster: cluster, application: deliveredBy(work), note: note}, "", err
+	note, _, err := clusterNote(ctx, v.Live, cluster)
+	return &target{hub: hub, cluster: cluster, application: deliveredBy(work), note: note, diffs: namesCluster(app, cluster)}, why, err
+}
+
+// namesCluster reports whether the destination of a hub Application is its managed cluster, by the
+// name or the server that registers it. argocd-server makes server-side diffs on the destination,
+// with manifests of who asks and the rights that it has there, of an Application that has managed
+// resources. Where the destination is the hub that reads all that argocd-server may patch.
+func namesCluster(app *unstructured.Unstructured, cluster string) bool {
+	destination, _, err := unstructured.NestedStringMap(app.Object, "spec", "destination")
+	if err != nil || cluster == "in-cluster" {
+		return false
+	}
+	name, server := destination["name"], destination["server"]
+	return name == cluster && server == "" || name == "" && server == contract.RegisteredServer(cluster)
+}
+
+func (v *Viewer) hubKey(instance string) client.ObjectKey {
+	namespace, name := view.Application(v.ArgoCDNamespace, instance)
+	return client.ObjectKey{Namespace: namespace, Name: name}
 }
 
 // deliveryOf returns the ManifestWork by which propagation delivers an Application to a
 // cluster; nil when there is none.
-func (v *Viewer) deliveryOf(ctx context.Context, app *metav1.PartialObjectMetadata, cluster string) (*workv1.ManifestWork, error) {
-	key := client.ObjectKey{Namespace: cluster, Name: contract.WorkName(app.Name, string(app.UID))}
+func deliveryOf(ctx context.Context, live client.Reader, app *unstructured.Unstructured, cluster string) (*workv1.ManifestWork, error) {
+	key := client.ObjectKey{Namespace: cluster, Name: contract.WorkName(app.GetName(), string(app.GetUID()))}
 	work := &workv1.ManifestWork{}
-	err := v.Live.Get(ctx, key, work)
+	err := live.Get(ctx, key, work)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read ManifestWork %s: %w", key, err)
 	}
@@ -82,14 +112,14 @@ func (v *Viewer) deliveryOf(ctx context.Context, app *metav1.PartialObjectMetada
 	// One that was taken over, or whose name was taken, has another name.
 	works := &metav1.PartialObjectMetadataList{}
 	works.SetGroupVersionKind(schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWorkList"))
-	if err := v.Live.List(ctx, works, client.InNamespace(cluster), client.MatchingLabels{contract.PullLabel: "true"}); err != nil {
+	if err := live.List(ctx, works, client.InNamespace(cluster), client.MatchingLabels{contract.PullLabel: "true"}); err != nil {
 		return nil, fmt.Errorf("list ManifestWorks of %s: %w", cluster, err)
 	}
 	for i := range works.Items {
 		w := &works.Items[i]
 		if w.Name != key.Name && isDelivery(w, app) {
 			key.Name = w.Name
-			if err := v.Live.Get(ctx, key, work); err != nil {
+			if err := live.Get(ctx, key, work); err != nil {
 				return nil, fmt.Errorf("read ManifestWork %s: %w", key, err)
 			}
 			return work, nil
@@ -100,11 +130,11 @@ func (v *Viewer) deliveryOf(ctx context.Context, app *metav1.PartialObjectMetada
 
 // isDelivery reports whether a work is that of an Application, as propagation proves it: its
 // name was made from the Application's UID, or it was taken over for that UID.
-func isDelivery(work client.Object, app *metav1.PartialObjectMetadata) bool {
+func isDelivery(work client.Object, app *unstructured.Unstructured) bool {
 	annotations := work.GetAnnotations()
 	return contract.IsPulled(work.GetLabels()) && work.GetDeletionTimestamp() == nil &&
-		annotations[contract.HubNamespaceAnnotation] == app.Namespace && annotations[contract.HubNameAnnotation] == app.Name &&
-		(strings.HasPrefix(work.GetName(), contract.WorkName(app.Name, string(app.UID))) || annotations[contract.HubUIDAnnotation] == string(app.UID))
+		annotations[contract.HubNamespaceAnnotation] == app.GetNamespace() && annotations[contract.HubNameAnnotation] == app.GetName() &&
+		(strings.HasPrefix(work.GetName(), contract.WorkName(app.GetName(), string(app.GetUID()))) || annotations[contract.HubUIDAnnotation] == string(app.GetUID()))
 }
 
 // deliveredBy returns namespace/name of the Application in a ManifestWork of propagation.
@@ -119,9 +149,9 @@ func deliveredBy(work *workv1.ManifestWork) string {
 }
 
 // clusterNote returns what is to be shown of a cluster that is away.
-func (v *Viewer) clusterNote(ctx context.Context, name string) (note string, away bool, err error) {
+func clusterNote(ctx context.Context, live client.Reader, name string) (note string, away bool, err error) {
 	cluster := &clusterv1.ManagedCluster{}
-	if err := v.Live.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
+	if err := live.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
 		if apierrors.IsNotFound(err) {
 			return "", false, nil // its works go with it
 		}
@@ -131,7 +161,7 @@ func (v *Viewer) clusterNote(ctx context.Context, name string) (note string, awa
 	if state.Available || state.Since.IsZero() {
 		return "", false, nil
 	}
-	return "away since " + state.Since.UTC().Format("01-02 15:04") + " UTC", true, nil
+	return "away since " + utc(state.Since), true, nil
 }
 
 // noStatus is the status of an Application that has no view.
@@ -139,7 +169,7 @@ const noStatus = "{}"
 
 // patchStatus has the hub Application's status list the resources of a view, which Argo CD's
 // page needs to show one of them; [noStatus] takes the list out.
-func (v *Viewer) patchStatus(ctx context.Context, e *entry, wanted string) error {
+func (v *Viewer) patchStatus(ctx context.Context, instance string, e *entry, wanted string) error {
 	if wanted == e.status || wanted == noStatus && e.status == "" {
 		return nil
 	}
@@ -156,18 +186,27 @@ func (v *Viewer) patchStatus(ctx context.Context, e *entry, wanted string) error
 	if err != nil {
 		return err
 	}
-	err = v.Client.Patch(ctx, application(e.target.hub), client.RawPatch(types.MergePatchType, patch))
+	hub := v.hubKey(instance)
+	only := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: hub.Namespace, Name: hub.Name}}
+	only.SetGroupVersionKind(applicationKind)
+	err = v.Client.Patch(ctx, only, client.RawPatch(types.MergePatchType, patch))
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("write status.resources of Application %s: %w", e.target.hub, err)
+		return fmt.Errorf("write status.resources of Application %s: %w", hub, err)
 	}
 	e.status = wanted
+	if wanted == noStatus {
+		e.status = ""
+	}
 	return nil
 }
 
-// application is an Application of which only the metadata is read.
-func application(key client.ObjectKey) *metav1.PartialObjectMetadata {
-	app := &metav1.PartialObjectMetadata{}
-	app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"})
-	app.Namespace, app.Name = key.Namespace, key.Name
+var applicationKind = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
+
+// application is an Application to be read.
+func application(key client.ObjectKey) *unstructured.Unstructured {
+	app := &unstructured.Unstructured{}
+	app.SetGroupVersionKind(applicationKind)
+	app.SetNamespace(key.Namespace)
+	app.SetName(key.Name)
 	return app
 }

@@ -97,7 +97,7 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{hub: miniredis.RunT(t), managed: miniredis.RunT(t)}
 	f.app = newApplication("", "guestbook")
 	must(t, hub.client.Create(t.Context(), f.app))
-	must(t, hub.client.Create(t.Context(), deliveryOf(f.app, cluster)))
+	must(t, hub.client.Create(t.Context(), delivery(f.app, cluster)))
 	set(t, f.managed, "guestbook", tree)
 	stopObserver := run(t, hub.config, observe.Caches(observer), func(mgr ctrl.Manager) error {
 		r, err := argoredis.New(argoredis.Options{Address: f.managed.Addr(), Compression: "gzip"}, mgr.GetAPIReader())
@@ -176,6 +176,9 @@ func agent(ctx context.Context) {
 		if hub.client.List(ctx, works, client.HasLabels{request.Label}) == nil {
 			applied := map[string]bool{}
 			for i := range works.Items {
+				if !request.IsName(works.Items[i].Name) {
+					continue // the test's own
+				}
 				applied[works.Items[i].Name] = true
 				carry(ctx, &works.Items[i])
 			}
@@ -225,8 +228,8 @@ func newApplication(generate, name string) *unstructured.Unstructured {
 	return app
 }
 
-// deliveryOf is the ManifestWork by which propagation delivers an Application.
-func deliveryOf(app *unstructured.Unstructured, cluster string) *workv1.ManifestWork {
+// delivery is the ManifestWork by which propagation delivers an Application.
+func delivery(app *unstructured.Unstructured, cluster string) *workv1.ManifestWork {
 	delivered := []byte(fmt.Sprintf(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"namespace":"argocd","name":%q}}`, app.GetName()))
 	return &workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{
@@ -365,7 +368,7 @@ func TestView_isShownAfterRefresh(t *testing.T) {
 	// A push to git has many refreshed that no one looks at.
 	must(t, hub.client.Create(t.Context(), pushed))
 	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), pushed)) })
-	must(t, hub.client.Create(t.Context(), deliveryOf(pushed, cluster)))
+	must(t, hub.client.Create(t.Context(), delivery(pushed, cluster)))
 	refresh(`"argocd.argoproj.io/refresh":"normal","argocd.argoproj.io/hydrate":"normal"`)
 	testkit.Eventually(t, "the other view", func() error {
 		got := f.requested(t)
@@ -401,7 +404,7 @@ func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
 	change(newApplication("", "not-delivered"))
 	foreign := newApplication("", "foreign-work")
 	change(foreign)
-	work := deliveryOf(foreign, cluster) // of an Application of this name that was there before
+	work := delivery(foreign, cluster) // of an Application of this name that was there before
 	work.Name = contract.WorkName("foreign-work", "another-uid")
 	must(t, hub.client.Create(t.Context(), work))
 	own := newApplication("", "own")
@@ -410,7 +413,7 @@ func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
 	reconciled := newApplication("", "reconciled")
 	reconciled.SetAnnotations(map[string]string{contract.ClusterAnnotation: cluster})
 	change(reconciled)
-	must(t, hub.client.Create(t.Context(), deliveryOf(reconciled, cluster)))
+	must(t, hub.client.Create(t.Context(), delivery(reconciled, cluster)))
 	// One that is delivered proves that the viewer has looked since.
 	leave := f.open(t, guestbook)
 	defer leave()
@@ -423,8 +426,8 @@ func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
 // A work that was taken over has the name of an Application that was there before.
 func TestView_ofDeliveryThatWasTakenOver(t *testing.T) {
 	f := newFixture(t)
-	must(t, hub.client.Delete(t.Context(), deliveryOf(f.app, cluster)))
-	work := deliveryOf(f.app, cluster)
+	must(t, hub.client.Delete(t.Context(), delivery(f.app, cluster)))
+	work := delivery(f.app, cluster)
 	work.Name = contract.WorkName("guestbook", "another-uid")
 	work.Annotations[contract.HubUIDAnnotation] = string(f.app.GetUID())
 	must(t, hub.client.Create(t.Context(), work))
@@ -526,7 +529,7 @@ func (f *fixture) add(t *testing.T, name string) {
 	app := newApplication("", name)
 	must(t, hub.client.Create(t.Context(), app))
 	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), app)) })
-	must(t, hub.client.Create(t.Context(), deliveryOf(app, cluster)))
+	must(t, hub.client.Create(t.Context(), delivery(app, cluster)))
 	set(t, f.managed, name, tree)
 }
 
@@ -585,6 +588,121 @@ func TestView_ofOneClusterAreHalfAtMost(t *testing.T) {
 	}
 }
 
+// A view that may not be the latest says so on the page: its own Argo CD's Redis is gone.
+func TestView_saysWhenItIsNotTheLatest(t *testing.T) {
+	f := newFixture(t)
+	leave := f.open(t, guestbook)
+	defer leave()
+	f.awaitTree(t, `"name":"c"`)
+	f.managed.FlushAll()
+	f.awaitTree(t, "not the latest: no tree of the Application in Redis yet")
+	set(t, f.managed, "guestbook", `{"nodes":[{"kind":"ConfigMap","name":"d"}]}`)
+	testkit.Eventually(t, "the latest tree without a note", func() error {
+		got, err := f.read("guestbook")
+		if err == nil && (!strings.Contains(got, `"name":"d"`) || strings.Contains(got, "latest")) {
+			err = errors.New(got)
+		}
+		return err
+	})
+}
+
+// What a viewer did not survive is not tried again by the next one; other views are shown.
+func TestView_thatEndedTheViewerIsNotTriedAgain(t *testing.T) {
+	f := newFixture(t)
+	key := "liveview|decoding|guestbook|1.8.3"
+	must(t, f.hub.Set(key, ""))
+	leave := f.open(t, guestbook)
+	defer leave()
+	f.add(t, "second")
+	leaveSecond := f.open(t, "app|managed-resources|second|1.8.3")
+	defer leaveSecond()
+	testkit.Eventually(t, "the view of the other Application", func() error { _, err := f.read("second"); return err })
+	if _, err := f.read("guestbook"); !errors.Is(err, argoredis.ErrNone) {
+		t.Errorf("it was tried again: %v", err)
+	}
+	f.hub.Del(key)
+	set(t, f.managed, "guestbook", `{"nodes":[{"kind":"ConfigMap","name":"later"}]}`)
+	f.awaitTree(t, `"name":"later"`)
+	if f.hub.Exists(key) {
+		t.Error("the note of a view that was decoded stays")
+	}
+}
+
+// An Application that moves, or is not delivered any more, while no viewer runs keeps no list
+// of resources of where it was.
+func TestView_isTakenBackAfterMoveWithoutViewer(t *testing.T) {
+	for name, annotation := range map[string]string{"moved": `"cluster2"`, "without cluster": `null`} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			leave := f.open(t, guestbook)
+			f.awaitTree(t, `"name":"c"`)
+			must(t, hub.client.Patch(t.Context(), f.app.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"status":{"resources":[{"kind":"ConfigMap","name":"c"}]}}`))))
+			f.restart(func() {
+				leave()
+				must(t, hub.client.Patch(t.Context(), f.app.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"`+contract.ClusterAnnotation+`":`+annotation+`}}}`))))
+			})
+			testkit.Eventually(t, "status.resources to go", func() error {
+				app := f.app.DeepCopy()
+				if err := hub.client.Get(t.Context(), client.ObjectKeyFromObject(app), app); err != nil {
+					return err
+				}
+				if list, found, _ := unstructured.NestedSlice(app.Object, "status", "resources"); found {
+					return fmt.Errorf("%v", list)
+				}
+				return nil
+			})
+			f.awaitNothing(t)
+		})
+	}
+}
+
+// The label of views on another ManifestWork makes it no view.
+func TestView_leavesOtherWorksAlone(t *testing.T) {
+	f := newFixture(t)
+	other := delivery(newApplication("", "other"), cluster)
+	other.Labels = map[string]string{request.Label: "true"}
+	other.Name = "liveview-other"
+	must(t, hub.client.Create(t.Context(), other))
+	leave := f.open(t, guestbook)
+	f.awaitTree(t, `"name":"c"`)
+	leave()
+	testkit.Eventually(t, "the view to be taken back", func() error {
+		return none(&workv1.ManifestWorkList{}, client.MatchingFields{"metadata.name": request.Name(0)})
+	})
+	must(t, hub.client.Get(t.Context(), client.ObjectKeyFromObject(other), other))
+}
+
+// argocd-server makes server-side diffs of managed resources, on the destination of the hub
+// Application and with its own rights there. So they are shown where that is the cluster.
+func TestView_hasDiffsWhereTheDestinationIsTheCluster(t *testing.T) {
+	f := newFixture(t)
+	own := newApplication("", "by-name")
+	own.Object["spec"] = map[string]any{"project": "p", "destination": map[string]any{"name": cluster, "namespace": "n"}}
+	must(t, hub.client.Create(t.Context(), own))
+	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), own)) })
+	must(t, hub.client.Create(t.Context(), delivery(own, cluster)))
+	c, err := argoredis.New(argoredis.Options{Address: f.managed.Addr(), Compression: "gzip"}, nil)
+	must(t, err)
+	defer c.Close() // nothing is buffered
+	for name, want := range map[string]struct{ resources, note string }{"guestbook": {"[]", "no diffs"}, "by-name": {`[{"kind":"ConfigMap"}]`, ""}} {
+		must(t, c.Write(t.Context(), name, view.View{Tree: []byte(tree), Resources: []byte(`[{"kind":"ConfigMap"}]`)}, time.Hour))
+		leave := f.open(t, "app|managed-resources|"+name+"|1.8.3")
+		defer leave()
+		testkit.Eventually(t, "the view of "+name, func() error {
+			h, err := argoredis.New(argoredis.Options{Address: f.hub.Addr(), Compression: "gzip"}, nil)
+			if err != nil {
+				return err
+			}
+			defer h.Close() // nothing is buffered
+			v, err := h.Read(t.Context(), name)
+			if err == nil && (string(v.Resources) != want.resources || !strings.Contains(string(v.Tree), want.note) || want.note == "" && strings.Contains(string(v.Tree), "no diffs")) {
+				err = fmt.Errorf("%s %s", v.Resources, v.Tree)
+			}
+			return err
+		})
+	}
+}
+
 // The policy leaves the viewer's account its own works and two fields of Applications.
 func TestPolicy_leavesTheViewerNothingElse(t *testing.T) {
 	c, err := client.New(viewerConfig(), client.Options{Scheme: hub.scheme})
@@ -593,7 +711,7 @@ func TestPolicy_leavesTheViewerNothingElse(t *testing.T) {
 	must(t, hub.client.Create(t.Context(), app))
 	defer func() { must(t, hub.client.Delete(context.Background(), app)) }()
 	must(t, hub.client.Patch(t.Context(), app.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"status":{"sync":{"status":"Synced"}}}`))))
-	foreign := deliveryOf(app, cluster)
+	foreign := delivery(app, cluster)
 	must(t, hub.client.Create(t.Context(), foreign))
 	defer func() { must(t, hub.client.Delete(context.Background(), foreign)) }()
 	work := func(change func(*workv1.ManifestWork)) *workv1.ManifestWork {

@@ -8,65 +8,100 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/request"
 )
 
-// key returns that of the ManifestWork that requests an entry.
-func (e *entry) key() client.ObjectKey {
-	return client.ObjectKey{Namespace: e.target.cluster, Name: e.work}
-}
+var workKind = schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWork")
 
-// weight is how many of the [request.MaxApplications] of a ManifestWork an entry takes.
-func (e *entry) weight() int {
-	if e.alone {
-		return request.MaxApplications
+// Caches returns what a Viewer's Client has to have in its cache: names and versions of the
+// ManifestWorks of views. A managed cluster writes the rest of them, as large as it likes.
+func Caches() map[client.Object]cache.ByObject {
+	work := &metav1.PartialObjectMetadata{}
+	work.SetGroupVersionKind(workKind)
+	return map[client.Object]cache.ByObject{
+		work: {Label: labels.SelectorFromSet(labels.Set{request.Label: "true"}), Transform: trim},
 	}
-	return 1
 }
 
-// list returns the ManifestWorks of views.
-func (v *Viewer) list(ctx context.Context) (map[client.ObjectKey]*workv1.ManifestWork, error) {
-	list := &workv1.ManifestWorkList{}
+// trim keeps what the viewer reads of a ManifestWork.
+func trim(o any) (any, error) {
+	if work, ok := o.(*metav1.PartialObjectMetadata); ok {
+		work.ObjectMeta = metav1.ObjectMeta{
+			Namespace: work.Namespace, Name: work.Name, UID: work.UID, Labels: map[string]string{request.Label: work.Labels[request.Label]},
+			ResourceVersion: work.ResourceVersion, Generation: work.Generation, DeletionTimestamp: work.DeletionTimestamp,
+		}
+	}
+	return o, nil
+}
+
+// list returns the ManifestWorks of views. Those of other names are not the viewer's, whoever
+// put its label on them.
+func (v *Viewer) list(ctx context.Context) (map[client.ObjectKey]*metav1.PartialObjectMetadata, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(workKind)
 	if err := v.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the ManifestWorks of views: %w", err)
 	}
-	works := make(map[client.ObjectKey]*workv1.ManifestWork, len(list.Items))
+	works := make(map[client.ObjectKey]*metav1.PartialObjectMetadata, len(list.Items))
 	for i := range list.Items {
-		works[client.ObjectKeyFromObject(&list.Items[i])] = &list.Items[i]
+		if request.IsName(list.Items[i].Name) {
+			works[client.ObjectKeyFromObject(&list.Items[i])] = &list.Items[i]
+		}
 	}
 	return works, nil
 }
 
+// read returns a ManifestWork as it is on the hub; nil when there is none.
+func read(ctx context.Context, live client.Reader, key client.ObjectKey) (*workv1.ManifestWork, error) {
+	work := &workv1.ManifestWork{}
+	if err := live.Get(ctx, key, work); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil //nolint:nilnil // none is an answer
+		}
+		return nil, fmt.Errorf("read ManifestWork %s: %w", key, err)
+	}
+	return work, nil
+}
+
 // assign gives each entry the ManifestWork that requests it: the first of its cluster
-// that has room.
-func (v *Viewer) assign(works map[client.ObjectKey]*workv1.ManifestWork, now time.Time) {
+// that has room. What nobody has open, of a cluster that is away, takes no room.
+func (v *Viewer) assign(works map[client.ObjectKey]*metav1.PartialObjectMetadata, now time.Time) {
 	total, ofCluster, used := 0, map[string]int{}, map[client.ObjectKey]int{}
 	count := func(e *entry) {
-		total++
-		ofCluster[e.target.cluster]++
 		used[e.key()] += e.weight()
+		if now.Sub(e.seen) < v.Keep {
+			total++
+			ofCluster[e.target.cluster]++
+		}
 	}
 	for _, e := range v.entries {
 		if e.work != "" {
 			count(e)
 		}
 	}
+	full := false
 	for instance, e := range v.entries {
 		if e.target == nil || e.work != "" || now.Sub(e.seen) >= v.Keep {
 			continue
 		}
 		if total >= v.MaxOpen || ofCluster[e.target.cluster] >= (v.MaxOpen+1)/2 {
-			v.report(e, instance, fmt.Sprintf("more Applications are open than --max-open=%d, or than half of it on %s", v.MaxOpen, e.target.cluster))
+			if full = true; !v.full {
+				v.full = true
+				v.Log.Info(fmt.Sprintf("more Applications are open than --max-open=%d, or than half of it on one cluster: the others have no view", v.MaxOpen), "instance", instance, "cluster", e.target.cluster)
+			}
 			continue
 		}
 		for number := 0; e.work == "" || used[e.key()]+e.weight() > request.MaxApplications || ending(works[e.key()]); number++ {
@@ -74,13 +109,15 @@ func (v *Viewer) assign(works map[client.ObjectKey]*workv1.ManifestWork, now tim
 		}
 		count(e)
 	}
+	v.full = full
 }
 
-func ending(work *workv1.ManifestWork) bool { return work != nil && work.DeletionTimestamp != nil }
+func ending(work *metav1.PartialObjectMetadata) bool {
+	return work != nil && work.DeletionTimestamp != nil
+}
 
-// request has the ManifestWorks request what is assigned to them, and no others exist. What it
-// writes again because the cache is behind is no change.
-func (v *Viewer) request(ctx context.Context, works map[client.ObjectKey]*workv1.ManifestWork) error {
+// request has the ManifestWorks request what is assigned to them, and no others exist.
+func (v *Viewer) request(ctx context.Context, works map[client.ObjectKey]*metav1.PartialObjectMetadata, now time.Time) error {
 	wanted := map[client.ObjectKey]request.Applications{}
 	for key := range works {
 		wanted[key] = request.Applications{}
@@ -93,40 +130,76 @@ func (v *Viewer) request(ctx context.Context, works map[client.ObjectKey]*workv1
 			wanted[e.key()][instance] = e.target.application
 		}
 	}
+	maps.DeleteFunc(v.sent, func(key client.ObjectKey, _ sent) bool { return len(wanted[key]) == 0 })
 	var group errgroup.Group
 	group.SetLimit(parallel)
+	var mu sync.Mutex
 	for key, applications := range wanted {
-		group.Go(func() error { return v.write(ctx, key, works[key], applications) })
+		last := v.sent[key]
+		if last.holds(works[key], applications, now) {
+			continue
+		}
+		group.Go(func() error {
+			generation, err := v.write(ctx, key, works[key], last.generation > 0, applications)
+			mu.Lock()
+			defer mu.Unlock()
+			if len(applications) > 0 {
+				v.sent[key] = sent{applications: applications, generation: generation, at: now, failed: err != nil}
+			}
+			return err
+		})
 	}
 	return group.Wait()
 }
 
-// write creates, patches or deletes a ManifestWork; work is what there is of it, or nil.
-func (v *Viewer) write(ctx context.Context, key client.ObjectKey, work *workv1.ManifestWork, applications request.Applications) error {
+// holds reports whether a ManifestWork need not be written: it is as it was written, or that was
+// tried a moment ago. What an agent changes again and again is restored each [recheck].
+func (s sent) holds(work *metav1.PartialObjectMetadata, wanted request.Applications, now time.Time) bool {
+	same := maps.Equal(s.applications, wanted)
+	switch {
+	case len(wanted) == 0:
+		return ending(work)
+	case ending(work):
+		return true
+	case s.failed:
+		return now.Sub(s.at) < time.Second || same && s.generation < 0 && work == nil && now.Sub(s.at) < recheck
+	case s.generation == 0:
+		return false
+	case same && work != nil && work.Generation <= s.generation:
+		return true
+	}
+	return same && now.Sub(s.at) < recheck
+}
+
+// write creates, patches or deletes a ManifestWork, of which work is what the cache has, and
+// existing whether it was there before. It returns its generation; -1 for one that is another's.
+func (v *Viewer) write(ctx context.Context, key client.ObjectKey, work *metav1.PartialObjectMetadata, existing bool, applications request.Applications) (int64, error) {
 	next, err := request.Work(key.Namespace, key.Name, v.Observer, applications)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	generation := int64(0)
 	switch {
-	case work == nil:
-		err = v.Client.Create(ctx, next)
-	case ending(work):
 	case len(applications) == 0:
-		err = v.Client.Delete(ctx, next)
-	default:
-		if before, err := request.ApplicationsOf(work); err == nil && maps.Equal(before, applications) {
-			return nil
+		err = client.IgnoreNotFound(v.Client.Delete(ctx, next))
+	case work == nil && !existing:
+		if err = v.Client.Create(ctx, next); apierrors.IsAlreadyExists(err) {
+			return -1, fmt.Errorf("ManifestWork %s exists without the label %s: delete it, or the views of its cluster wait: %w", key, request.Label, err)
 		}
+		generation = next.Generation
+	default:
 		var patch []byte
-		if patch, err = json.Marshal(map[string]any{"spec": map[string]any{"workload": next.Spec.Workload}}); err != nil {
-			return err
+		if patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"labels": next.Labels}, "spec": map[string]any{"workload": next.Spec.Workload}}); err != nil {
+			return 0, err
 		}
 		only := &metav1.PartialObjectMetadata{ObjectMeta: next.ObjectMeta}
-		only.SetGroupVersionKind(schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWork"))
-		err = v.Client.Patch(ctx, only, client.RawPatch(types.MergePatchType, patch))
+		only.SetGroupVersionKind(workKind)
+		// One that is gone is created by the next pass.
+		err = client.IgnoreNotFound(v.Client.Patch(ctx, only, client.RawPatch(types.MergePatchType, patch)))
+		generation = only.Generation
 	}
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("write ManifestWork %s: %w", key, err)
+	if err != nil {
+		return 0, fmt.Errorf("write ManifestWork %s: %w", key, err)
 	}
-	return nil
+	return generation, nil
 }

@@ -65,10 +65,11 @@ func (m *Manifest) HealthyWhen() string {
 }
 
 // IsKept reports whether the object stays on the cluster when it is no longer
-// delivered, by Argo CD's own sync options.
+// delivered: by Argo CD's own sync options, or because it holds what nobody brings back.
 func (m *Manifest) IsKept() bool {
 	options := list(m.Annotation(argocd.SyncOptionsAnnotation))
-	return slices.Contains(options, argocd.OptionKeepOnPrune) || slices.Contains(options, argocd.OptionKeepOnDelete)
+	return slices.Contains(options, argocd.OptionKeepOnPrune) || slices.Contains(options, argocd.OptionKeepOnDelete) ||
+		m.holdsData() && !slices.Contains(options, argocd.OptionPrune)
 }
 
 const helmHookAnnotation, helmHookWeightAnnotation = "helm.sh/hook", "helm.sh/hook-weight"

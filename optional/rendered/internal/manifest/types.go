@@ -88,6 +88,12 @@ func (m *Manifest) IsDefinition() bool {
 	return m.Group == "apiextensions.k8s.io" && m.Kind == "CustomResourceDefinition"
 }
 
+// holdsData reports whether with the object goes what it alone does not say: data of a volume,
+// or all objects of a namespace or of a custom kind.
+func (m *Manifest) holdsData() bool {
+	return m.IsNamespace() || m.IsDefinition() || m.Group == "" && (m.Kind == "PersistentVolumeClaim" || m.Kind == "PersistentVolume")
+}
+
 // IsNamespace reports whether the object is a Namespace.
 func (m *Manifest) IsNamespace() bool { return m.Group == "" && m.Kind == "Namespace" }
 

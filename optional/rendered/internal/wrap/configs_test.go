@@ -89,3 +89,38 @@ func TestWorks_keepOnlyKnownResources(t *testing.T) {
 		})
 	}
 }
+
+// A wave or a hook that changes moves a manifest to another work, and the old one is deleted.
+// With it would go what nobody brings back: volumes, and all that a namespace or a definition holds.
+func TestWhatHoldsDataStays(t *testing.T) {
+	const manifest = "{apiVersion: %s, kind: %s, metadata: {name: a%s}}"
+	const said = `, annotations: {argocd.argoproj.io/sync-options: "%s"}`
+	for name, c := range map[string]struct {
+		version, kind, options string
+		kept                   bool
+	}{
+		"claim":                      {"v1", "PersistentVolumeClaim", "", true},
+		"volume":                     {"v1", "PersistentVolume", "", true},
+		"namespace":                  {"v1", "Namespace", "", true},
+		"definition":                 {"apiextensions.k8s.io/v1", "CustomResourceDefinition", "", true},
+		"with another option":        {"v1", "PersistentVolumeClaim", "Replace=true", true},
+		"the user says so":           {"v1", "PersistentVolumeClaim", "Prune=true", false},
+		"the user says both":         {"v1", "PersistentVolumeClaim", "Prune=true, Delete=false", true},
+		"anything else":              {"v1", "ConfigMap", "", false},
+		"another group of that kind": {"example.com/v1", "Namespace", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			annotations := c.options
+			if annotations != "" {
+				annotations = fmt.Sprintf(said, annotations)
+			}
+			works, err := Works(read(t, fmt.Sprintf(manifest, c.version, c.kind, annotations)), options(nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kept := works[0].Spec.DeleteOption.SelectivelyOrphan != nil; kept != c.kept {
+				t.Errorf("it stays: %t, want %t", kept, c.kept)
+			}
+		})
+	}
+}

@@ -221,8 +221,8 @@ func TestCreatedNamespace(t *testing.T) {
 	}
 
 	works, err = Works(read(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {x: z}}}"), options(withNamespace))
-	if err != nil || len(works[0].Spec.Workload.Manifests) != 1 || works[0].Spec.DeleteOption.SelectivelyOrphan != nil {
-		t.Errorf("a namespace that the source itself has is the source's: %v %+v", err, works[0].Spec.DeleteOption)
+	if err != nil || len(works[0].Spec.Workload.Manifests) != 1 || len(works[0].Spec.ManifestConfigs) != 1 {
+		t.Errorf("a namespace that the source itself has is the source's: %v %+v", err, works[0].Spec.ManifestConfigs)
 	}
 }
 

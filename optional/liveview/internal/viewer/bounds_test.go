@@ -1,0 +1,172 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/argoredis"
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/request"
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+func TestNotes(t *testing.T) {
+	now := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
+	renewedAt := now.Add(-time.Hour)
+	for name, c := range map[string]struct {
+		target    target
+		got       request.View
+		renewedAt time.Time
+		want      string
+	}{
+		"the latest":     {target: target{diffs: true}, got: request.View{Source: "a"}, renewedAt: now},
+		"cut":            {target: target{diffs: true}, got: request.View{Source: "a", Message: "cut"}, renewedAt: now},
+		"unread":         {target: target{diffs: true}, got: request.View{Message: "no Redis"}, renewedAt: now, want: "not the latest: no Redis"},
+		"no observer":    {target: target{diffs: true}, got: request.View{Source: "a"}, renewedAt: renewedAt, want: "not the latest: no sign of the observer since 03-04 04:06 UTC"},
+		"away":           {target: target{diffs: true, note: "away since then"}, got: request.View{Message: "m"}, renewedAt: renewedAt, want: "away since then"},
+		"to the hub":     {got: request.View{Source: "a"}, renewedAt: now, want: "no diffs"},
+		"both":           {got: request.View{Message: "m"}, renewedAt: now, want: "not the latest: m; no diffs"},
+		"a long message": {target: target{diffs: true}, got: request.View{Message: strings.Repeat("é", 500)}, renewedAt: now, want: "not the latest: " + strings.Repeat("é", maxNote/2)},
+	} {
+		e := &entry{target: &c.target, renewedAt: c.renewedAt}
+		if got := e.notes(c.got, now, time.Minute); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// The age of a view counts from when the observer last gave a sign, by the hub's clock.
+func TestUpdate_notesSignsOfTheObserver(t *testing.T) {
+	began := time.Now()
+	v := &Viewer{Options: Options{Outdated: time.Minute}, Log: logr.Discard()}
+	e := &entry{target: &target{}}
+	for _, c := range []struct {
+		renewed int64
+		after   time.Duration
+		want    time.Duration
+	}{{7, 0, 0}, {7, time.Minute, 0}, {8, 2 * time.Minute, 2 * time.Minute}, {3, 3 * time.Minute, 3 * time.Minute}, {3, 9 * time.Minute, 3 * time.Minute}} {
+		if err := v.update(t.Context(), "a", e, request.View{Renewed: c.renewed}, began.Add(c.after)); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.renewedAt.Sub(began); got != c.want {
+			t.Errorf("%d after %s: %s, want %s", c.renewed, c.after, got, c.want)
+		}
+	}
+}
+
+// aViewer is one without a loop, on the hub as administrator.
+func aViewer(t *testing.T, maxOpen int) *Viewer {
+	t.Helper()
+	r, err := argoredis.New(argoredis.Options{Address: miniredis.RunT(t).Addr(), Compression: "gzip"}, nil)
+	must(t, err)
+	return &Viewer{
+		Options: Options{ArgoCDNamespace: "argocd", Observer: observer, Keep: time.Minute, MaxOpen: maxOpen, Recheck: time.Minute, Outdated: time.Minute},
+		Client:  hub.client, Live: hub.client, Redis: r, Log: logr.Discard(),
+		entries: entries{}, sent: map[client.ObjectKey]sent{}, refreshed: make(chan string, 100),
+	}
+}
+
+// Of clusters that are away the views that were open last stay, and take nobody's room.
+func TestSweep_keepsAFewViewsOfClustersThatAreAway(t *testing.T) {
+	away := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "away"}}
+	must(t, hub.client.Create(t.Context(), away))
+	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), away)) })
+	away.Status.Conditions = []metav1.Condition{{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionUnknown, Reason: "Lost", LastTransitionTime: metav1.Now()}}
+	must(t, hub.client.Status().Update(t.Context(), away))
+	v, now := aViewer(t, 6), time.Now()
+	for i := range 5 {
+		v.entries[fmt.Sprint("viewed-", i)] = &entry{target: &target{cluster: "away"}, work: request.Name(0), answered: true, seen: now.Add(-time.Hour * time.Duration(i+1))}
+		v.entries[fmt.Sprint("never-", i)] = &entry{target: &target{cluster: "away"}, work: request.Name(0), seen: now.Add(-time.Hour)}
+	}
+	v.sweep(t.Context(), now)
+	for name, e := range v.entries {
+		if want := name == "viewed-0" || name == "viewed-1" || name == "viewed-2"; (e.work != "") != want {
+			t.Errorf("%s is requested: %t", name, e.work != "")
+		}
+	}
+	for i := range 6 {
+		v.entries[fmt.Sprint("new-", i)] = &entry{seen: now, open: true, target: &target{cluster: fmt.Sprint("c", i)}}
+	}
+	v.assign(nil, now)
+	for i := range 6 {
+		if v.entries[fmt.Sprint("new-", i)].work == "" {
+			t.Errorf("new-%d has no room", i)
+		}
+	}
+}
+
+// What is only refreshed, by a script or a push, is left out where there is no room.
+func TestReceive_dropsRefreshesWithoutRoom(t *testing.T) {
+	v, now := aViewer(t, 3), time.Now()
+	for i := range 50 {
+		v.refreshed <- fmt.Sprint("refreshed-", i)
+	}
+	v.receive(map[string]string{"page-1": view.CacheVersion, "page-2": view.CacheVersion}, now)
+	if len(v.entries) != 5 {
+		t.Errorf("%d entries, want 2 pages and 3 refreshed Applications", len(v.entries))
+	}
+	if e := v.entries["page-1"]; e == nil || !e.open {
+		t.Error("a page has no entry")
+	}
+}
+
+func TestFind_ofApplicationThatNamesNoCluster(t *testing.T) {
+	app := newApplication("", "nowhere")
+	app.SetAnnotations(map[string]string{"argocd.argoproj.io/skip-reconcile": "true"})
+	must(t, hub.client.Create(t.Context(), app))
+	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), app)) })
+	_, why, err := aViewer(t, 1).find(t.Context(), "nowhere")
+	if err != nil || !strings.Contains(why.text, contract.ClusterAnnotation) {
+		t.Errorf("%v %v", why, err)
+	}
+}
+
+// A work that an agent changes, or hides from the cache, is not written in each pass.
+func TestSent_holds(t *testing.T) {
+	now := time.Now()
+	a, b := request.Applications{"a": "argocd/a"}, request.Applications{"b": "argocd/b"}
+	work := func(generation int64) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Generation: generation}}
+	}
+	leaving := work(1)
+	leaving.DeletionTimestamp = &metav1.Time{Time: now}
+	for name, c := range map[string]struct {
+		sent   sent
+		work   *metav1.PartialObjectMetadata
+		wanted request.Applications
+		want   bool
+	}{
+		"new":                      {sent{}, nil, a, false},
+		"as written":               {sent{applications: a, generation: 2, at: now.Add(-time.Hour)}, work(2), a, true},
+		"the cache is behind":      {sent{applications: a, generation: 2, at: now}, work(1), a, true},
+		"another list":             {sent{applications: a, generation: 2, at: now}, work(2), b, false},
+		"changed a moment ago":     {sent{applications: a, generation: 2, at: now.Add(-time.Second)}, work(3), a, true},
+		"changed":                  {sent{applications: a, generation: 2, at: now.Add(-recheck)}, work(3), a, false},
+		"hidden a moment ago":      {sent{applications: a, generation: 2, at: now.Add(-time.Second)}, nil, a, true},
+		"hidden":                   {sent{applications: a, generation: 2, at: now.Add(-recheck)}, nil, a, false},
+		"gone when it was written": {sent{applications: a, at: now}, nil, a, false},
+		"failed a moment ago":      {sent{applications: a, at: now, failed: true}, nil, a, true},
+		"failed":                   {sent{applications: a, at: now.Add(-time.Second), failed: true}, nil, a, false},
+		"another's":                {sent{applications: a, generation: -1, at: now.Add(-time.Second), failed: true}, nil, a, true},
+		"another's, again":         {sent{applications: a, generation: -1, at: now.Add(-recheck), failed: true}, nil, a, false},
+		"leaving":                  {sent{}, leaving, a, true},
+		"not wanted":               {sent{}, work(1), nil, false},
+		"not wanted, leaving":      {sent{}, leaving, nil, true},
+	} {
+		if got := c.sent.holds(c.work, c.wanted, now); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/metadata"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/argoredis"
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/request"
+)
+
+// Options of a [Viewer].
+type Options struct {
+	// ArgoCDNamespace is Argo CD's namespace on the hub, Observer the observers' on managed
+	// clusters.
+	ArgoCDNamespace, Observer string
+	// Keep is how long a view stays after it was last open, at most.
+	Keep time.Duration
+	// MaxOpen is how many views there are at a time; one cluster has half of them at most.
+	MaxOpen int
+	// Recheck is after how long an open Application, its work and its cluster are read again;
+	// 0: ten seconds.
+	Recheck time.Duration
+	// Outdated is after how long without a sign of the observer a view says that it is old;
+	// 0: two minutes.
+	Outdated time.Duration
+}
+
+// How often, and how many.
+const (
+	interval = 100 * time.Millisecond
+	// parallel is how many views are worked on at a time, and parallelWorks how many
+	// ManifestWorks: each may have a MiB of views.
+	parallel, parallelWorks = 16, 4
+	recheck                 = 10 * time.Second
+	// outdated is two of the observer's minutes and some time on the way.
+	outdated = 150 * time.Second
+	// rewrite is after how long Redis is written again at most, so that nothing expires that is
+	// open. After a change it is firstRewrite, then twice as long each time: a page that has a
+	// tree shows none again when its own first request, which began before, fails later.
+	rewrite      = time.Minute
+	firstRewrite = time.Second
+	// sweeps is how many times in [Options.Keep] what is not open any more is removed.
+	sweeps = 5
+	// expiration is how long Redis keeps a view that no viewer removes.
+	expiration = 5 * time.Minute
+)
+
+// Viewer is one loop; all its memory is in entries and sent. What is done in parallel in it
+// has one entry each.
+type Viewer struct {
+	Options
+	// Client reads the metadata of ManifestWorks with [request.Label] from a cache; Live reads
+	// nothing from one.
+	Client client.Client
+	Live   client.Reader
+	// Metadata watches Applications.
+	Metadata metadata.Interface
+	Redis    *argoredis.Redis
+	Log      logr.Logger
+
+	entries   entries
+	sent      map[client.ObjectKey]sent
+	refreshed chan string // instances that argocd-server refreshes
+	swept     time.Time
+	full      bool       // an Application that is open has no room
+	decoding  sync.Mutex // one view at a time: what it takes is bounded
+}
+
+// entries are Applications by the name that Argo CD has for them.
+type entries map[string]*entry
+
+type entry struct {
+	open      bool      // a page has it open
+	seen      time.Time // when one had, or argocd-server refreshed it; zero: not since the start
+	checked   time.Time // when target was last read
+	target    *target   // nil: it has no view
+	work      string    // name of the ManifestWork that requests the view; "": none
+	alone     bool      // that one requests no other
+	answered  bool      // its cluster has sent a view
+	problem   string    // what was last logged
+	shown     string    // resource version of the work whose view was last shown
+	renewed   int64     // what the observer last said of its clock, and when that came
+	renewedAt time.Time
+	written   [32]byte  // digest of the view and the notes that Redis has
+	due       time.Time // when Redis is written again, changed or not
+	next      time.Duration
+	status    string // the status that the hub Application has from here; "": none
+}
+
+// unknownStatus is that of an Application that an earlier viewer may have written.
+const unknownStatus = "unknown"
+
+// each calls do for the entries that pass, some at a time, and returns when all is done.
+func (all entries) each(pass func(*entry) bool, do func(instance string, e *entry)) {
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for instance, e := range all {
+		if pass(e) {
+			group.Go(func() error { do(instance, e); return nil })
+		}
+	}
+	_ = group.Wait() // none fails
+}
+
+// sent is what a ManifestWork was last written with.
+type sent struct {
+	applications request.Applications
+	generation   int64 // 0: it is not there; -1: it is another's
+	at           time.Time
+	failed       bool
+}
+
+// key returns that of the ManifestWork that requests an entry.
+func (e *entry) key() client.ObjectKey {
+	return client.ObjectKey{Namespace: e.target.cluster, Name: e.work}
+}
+
+// weight is how many of the [request.MaxApplications] of a ManifestWork an entry takes.
+func (e *entry) weight() int {
+	if e.alone {
+		return request.MaxApplications
+	}
+	return 1
+}
+
+// entry returns that of an instance.
+func (v *Viewer) entry(instance string) *entry {
+	e := v.entries[instance]
+	if e == nil {
+		e = &entry{}
+		v.entries[instance] = e
+	}
+	return e
+}
+
+// report logs what keeps a view from being shown, once.
+func (v *Viewer) report(e *entry, instance, problem string) {
+	if problem != "" && problem != e.problem {
+		v.Log.Info("no view, or an incomplete one", "instance", instance, "reason", problem)
+	}
+	e.problem = problem
+}
+
+// utc is a time as a label shows it.
+func utc(t time.Time) string { return t.UTC().Format("01-02 15:04") + " UTC" }
