@@ -51,6 +51,9 @@ func (pr *product) StartPod(ctx context.Context, number int, sources map[string]
 func (pr *product) StopPod(ctx context.Context, number int) error {
 	stages := make([]stage, 0, len(pr.options.Product))
 	for _, name := range pr.options.Product {
+		if name == Page {
+			continue // has a pod of its own
+		}
 		stages = append(stages, func(ctx context.Context) error {
 			p, err := pr.Process(fmt.Sprintf("%s-%d", name, number))
 			if err != nil {
