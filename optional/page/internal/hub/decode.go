@@ -52,7 +52,7 @@ type condition struct {
 func appOf(s *sent) *model.App {
 	m := &s.Metadata.ObjectMeta
 	rendered := m.Labels[contract.RenderedLabel] == "true" && !contract.IsPulled(m.Labels) // propagation has what is pulled
-	if !rendered && !asksForDelivery(m) {
+	if !rendered && !asksForDelivery(s) {
 		return nil
 	}
 	var ignored contract.Rejected
@@ -82,11 +82,14 @@ func appOf(s *sent) *model.App {
 	return a
 }
 
-// asksForDelivery reports whether an Application has the label of pulled ones, whatever its
-// value: propagation refuses an invalid one and says so.
-func asksForDelivery(m *metav1.ObjectMeta) bool {
-	_, ok := m.Labels[contract.PullLabel]
-	return ok
+// asksForDelivery reports whether propagation has to do with an Application: its label asks
+// for delivery, or is invalid, which propagation reports, or propagation still says something
+// of it, for example that its deletion from the cluster is held.
+func asksForDelivery(s *sent) bool {
+	value, labelled := s.Metadata.Labels[contract.PullLabel]
+	yes, valid := contract.IsTrue(value)
+	return labelled && (yes || !valid) ||
+		find(s.Status.Conditions, func(t string) bool { return strings.HasPrefix(t, contract.ConditionPrefix) }) != nil
 }
 
 // intern returns a text that all rows with it share.

@@ -75,6 +75,7 @@ func TestAppOf_state(t *testing.T) {
 		"deleting":         {"the cluster has not confirmed it", pull, say("PullDeliveryError", "waits for c1"), "Healthy", true, model.Deleting},
 		"waiting":          {"nobody has said a word", pull, nil, "", false, model.Waiting},
 		"invalid label":    {"propagation refuses it", map[string]string{contract.PullLabel: "maybe"}, say("PullDeliveryError", "no boolean"), "", false, model.Refused},
+		"label gone, held": {"its deletion waits all the same", nil, say("PullDeliveryWarning", contract.WithdrawalHeld+": 18 of 20"), "Healthy", false, model.Held},
 		"rendered":         {"the hub's Argo CD has its state", render, nil, "Healthy", false, model.Rendered},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,9 +129,11 @@ func TestAppOf_row(t *testing.T) {
 	if a := appOf(&s); len(a.Conditions) != 0 {
 		t.Errorf("an operation error of what is well since: %v", a.Conditions)
 	}
-	s.Metadata.Labels = nil
-	if a := appOf(&s); a != nil {
-		t.Errorf("neither pulled nor rendered: %+v", a)
+	for _, labels := range []map[string]string{nil, {contract.PullLabel: "false"}} {
+		s.Metadata.Labels = labels
+		if a := appOf(&s); a != nil {
+			t.Errorf("neither pulled nor rendered: %+v", a)
+		}
 	}
 }
 
@@ -153,7 +156,7 @@ func TestApplications(t *testing.T) {
 	pull := map[string]string{contract.PullLabel: "true"}
 	refused := `{"conditions":[{"type":"PullDeliveryError","message":"no <b>decision</b>","lastTransitionTime":"2026-11-21T10:00:00Z"}]}`
 	app := application("shop", "refused", pull, refused)
-	create(t, ns, app, application("shop", "fine", pull, `{"health":{"status":"Healthy"},"sync":{"status":"Synced"}}`), application("shop", "others", nil, refused))
+	create(t, ns, app, application("shop", "fine", pull, `{"health":{"status":"Healthy"},"sync":{"status":"Synced"}}`), application("shop", "others", nil, `{"health":{"status":"Healthy"}}`))
 	fleet := model.NewFleet()
 	apps, err := NewApplications(config, fleet)
 	if err != nil {
