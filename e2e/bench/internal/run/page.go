@@ -25,7 +25,7 @@ const (
 	pageRate    = 20
 	pageChanges = 15 * pageRate
 	// pollEvery is how often an open page asks, as its script does.
-	pollEvery = 2 * time.Second
+	pollEvery = 1500 * time.Millisecond
 	// atRest is the processor time that a process without work uses at most while [silence] lasts.
 	atRest = 50 * time.Millisecond
 	// perAccount is how many pages one user has open.

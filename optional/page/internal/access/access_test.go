@@ -224,7 +224,7 @@ func many(n int) []string {
 	return all
 }
 
-// What an open page asks for each two seconds costs the API server one review of each namespace
+// What an open page asks for again and again costs the API server one review of each namespace
 // a minute, however many tokens the account has and however many tenants have one open.
 func TestRights_oneReviewOfANamespaceAMinute(t *testing.T) {
 	for name, test := range map[string]struct {

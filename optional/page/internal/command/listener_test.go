@@ -114,6 +114,9 @@ func TestListener_boundsStreamsOfAConnection(t *testing.T) {
 		most = max(most, open[r.RemoteAddr])
 		mu.Unlock()
 		<-release
+		mu.Lock()
+		open[r.RemoteAddr]--
+		mu.Unlock()
 	})}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)

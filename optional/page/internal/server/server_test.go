@@ -299,7 +299,7 @@ func TestAssetsAreImmutable(t *testing.T) {
 	}
 }
 
-// An open page asks each two seconds, and gets nothing while nothing has changed.
+// An open page asks again and again, and gets nothing while nothing has changed.
 func TestVersion_nothingIsSentWhileNothingChanges(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{"/", "/sets/team-a/shop", "/clusters/us-1", "/api/v1/sets", "/api/v1/matrix"} {

@@ -3,7 +3,7 @@
 
 // What the page does by itself: it follows changes, copies commands and draws the map.
 // Without this script every page is whole, and reloading it does the same.
-const pollEvery = 2_000; // ms; nothing is sent again while nothing has changed
+const pollEvery = 1_500; // ms; nothing is sent again while nothing has changed
 const sayEvery = 10_000;
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
