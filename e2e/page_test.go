@@ -26,8 +26,7 @@ import (
 //go:embed testdata/watched.yaml
 var watched []byte
 
-// Two clusters turn green on the page of a standby and of the leader alike, a commit that
-// cannot sync is an error of both, and a cluster whose agent has stopped is not heard of.
+// Two clusters turn green on each replica of the page, a commit that cannot sync is an error of both, and a cluster whose agent has stopped is not heard of.
 func TestPage(t *testing.T) {
 	token, err := fleet.Product.PageToken(t.Context(), env.PageAccount, time.Hour)
 	if err != nil {
@@ -50,7 +49,7 @@ func TestPage(t *testing.T) {
 	for _, p := range pages {
 		p.shows(t, "what both clusters say", "/sets/argocd/watched?sync=OutOfSync", "watched-cluster1", "watched-cluster2", "immutable")
 		p.shows(t, "the error", "/errors", "immutable")
-		p.shows(t, "the way to look closer", "/apps/argocd/watched-cluster1/cluster1", "kubectl describe applications.argoproj.io watched-cluster1 -n argocd")
+		p.shows(t, "the way to look closer", "/apps/argocd/watched-cluster1", "kubectl describe applications.argoproj.io watched-cluster1 -n argocd")
 	}
 	lease(t, "cluster1", 1)
 	agent := process(t, "cluster1-registration-agent")
@@ -118,7 +117,7 @@ func logIn(t *testing.T, replica int, token string) *reader {
 		t.Fatal(err)
 	}
 	p := &reader{address: address, http: &http.Client{Jar: jar}}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/login", strings.NewReader(url.Values{"token": {token}, "to": {"/"}}.Encode()))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/login?to=/", strings.NewReader(url.Values{"token": {token}}.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func (p *publisher) pinned(t *testing.T, out string) []string {
 	t.Helper()
 	var images []string
 	for _, line := range strings.Fields(read(t, filepath.Join(out, "files", "images.txt"))) {
-		if strings.Contains(line, olmImage) || strings.Contains(line, optionalImage) || strings.Contains(line, "/liveview:") || strings.Contains(line, "/placement:") || strings.Contains(line, "/rendered:") {
+		if strings.Contains(line, olmImage) || strings.Contains(line, optionalImage) || strings.Contains(line, "/liveview:") || strings.Contains(line, "/page:") || strings.Contains(line, "/placement:") || strings.Contains(line, "/rendered:") {
 			continue
 		}
 		images = append(images, regexp.MustCompile(`:[^:/]*@`).ReplaceAllString(line, "@"))

@@ -83,7 +83,7 @@ func TestChartValues(t *testing.T) {
 
 // What is said of pods is true of every pod, those of what is off by default included.
 func TestChartValuesOfAllPods(t *testing.T) {
-	objects := chart(t, "gitopscluster.enabled=true", "rendered.enabled=true", "liveview.enabled=true", "networkPolicy.apiServerPorts={8443,16443}", "podLabels.team=a", "podAnnotations.scrape=no",
+	objects := chart(t, "gitopscluster.enabled=true", "rendered.enabled=true", "liveview.enabled=true", "page.enabled=true", "networkPolicy.apiServerPorts={8443,16443}", "podLabels.team=a", "podAnnotations.scrape=no",
 		"affinity.nodeAffinity.x=y", "priorityClassName=high", "nodeSelector.role=infra", "tolerations[0].operator=Exists", "image.pullSecrets[0].name=pull")
 	pods, policies := 0, 0
 	for _, o := range objects {
@@ -110,7 +110,7 @@ func TestChartValuesOfAllPods(t *testing.T) {
 			}
 		}
 	}
-	if pods != 4 || policies != 4 {
-		t.Errorf("%d Deployments and %d NetworkPolicies, want 4 of each", pods, policies)
+	if pods != 5 || policies != 5 {
+		t.Errorf("%d Deployments and %d NetworkPolicies, want 5 of each", pods, policies)
 	}
 }

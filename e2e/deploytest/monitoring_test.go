@@ -142,7 +142,7 @@ func TestMonitoringRenders(t *testing.T) {
 		// The monitor finds the Service, and each of its ports has an endpoint.
 		monitor, service := find(t, objects, "ServiceMonitor"), find(t, kustomize(t, "ocm"), "Service")
 		services := []*unstructured.Unstructured{service}
-		for part, name := range map[string]string{"gitopsclusters": "gitopscluster", "liveview": "liveview", "placement": "placement", "rendered": "rendered"} {
+		for part, name := range map[string]string{"gitopsclusters": "gitopscluster", "liveview": "liveview", "page": "page", "placement": "placement", "rendered": "rendered"} {
 			services = append(services, &unstructured.Unstructured{Object: byIdentity(t, kustomize(t, "ocm", part))["v1 Service "+namespace+"/multicluster-integrations-"+name+"-metrics"]})
 		}
 		selector, _, _ := unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels")

@@ -30,14 +30,15 @@ var needs = map[string][]right{
 	"propagation --argocd-namespace": allow("get list watch", "secrets.", flagValue),
 	"propagation --register":         allow("create delete patch", "secrets.", argoCD),
 
-	"aggregation --page-bind-address": allow("list watch", "applications.argoproj.io", everywhere),
-	"aggregation --page-host":         nil,
-	"aggregation --rendered":          allow("list watch", "applications.argoproj.io", everywhere),
+	"aggregation --rendered": allow("list watch", "applications.argoproj.io", everywhere),
 
 	"gitopscluster --argocd-namespace": allow("create delete get list patch watch", "secrets.", flagValue),
 	"gitopscluster --agents": slices.Concat(allow("create delete get list patch watch", "managedclusteraddons.addon.open-cluster-management.io", everywhere),
 		allow("update", "certificatesigningrequests/approval.certificates.k8s.io", everywhere), allow("create delete get list patch watch", "manifestworks.work.open-cluster-management.io", everywhere),
 		allow("create delete get patch", "secrets.", podNamespace), allow("list watch", "services.", argoCD), allow("list patch watch", "deployments.apps", argoCD)),
+
+	"page --page-host": slices.Concat(allow("list watch", "applications.argoproj.io", everywhere), allow("get", "multiclusterapplicationsetreports.apps.open-cluster-management.io", everywhere),
+		allow("get", "leases.coordination.k8s.io", podNamespace)),
 
 	"liveview --argocd-namespace":  allow("get", "secrets.", flagValue),
 	"placement --argocd-namespace": slices.Concat(allow("list watch", "secrets.", flagValue), allow("list watch", "placementdecisions.cluster.open-cluster-management.io", flagValue)),

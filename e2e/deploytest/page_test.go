@@ -4,70 +4,55 @@
 package deploytest
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// The page is an overlay and a value of the chart; without it nothing of it is there.
-func TestPage(t *testing.T) {
-	base, with := byIdentity(t, kustomize(t, "ocm")), byIdentity(t, kustomize(t, "page"))
-	delete(with, "v1 Namespace /"+namespace)
-	if diff := cmp.Diff(with, byIdentity(t, chart(t, "page.enabled=true"))); diff != "" {
-		t.Errorf("overlays/page (-) and the chart with page.enabled (+) differ:\n%s", diff)
+// The page is a component, an overlay and a value of the chart, which are the same and change
+// nothing that is there without it.
+func TestPage_isOffUnlessInstalled(t *testing.T) {
+	if diff := cmp.Diff(byIdentity(t, kustomize(t, "ocm", "page")), byIdentity(t, kustomize(t, "page"))); diff != "" {
+		t.Errorf("overlay ocm with the component (-) and overlay page (+) differ:\n%s", diff)
 	}
-	var changed []string
-	for id := range with {
-		if !cmp.Equal(base[id], with[id]) {
-			changed = append(changed, id)
-		}
-	}
-	slices.Sort(changed)
-	want := []string{
-		"apps/v1 Deployment multicluster-integrations/multicluster-integrations",
-		"networking.k8s.io/v1 NetworkPolicy multicluster-integrations/multicluster-integrations-page",
-		"rbac.authorization.k8s.io/v1 ClusterRole /multicluster-integrations-page",
-		"rbac.authorization.k8s.io/v1 ClusterRole /multicluster-integrations-page-viewer",
-		"rbac.authorization.k8s.io/v1 ClusterRoleBinding /multicluster-integrations-page",
-		"v1 Service multicluster-integrations/multicluster-integrations-page",
-	}
-	if diff := cmp.Diff(want, changed); diff != "" {
-		t.Errorf("what the page brings: %s", diff)
-	}
-	for id := range maps.Keys(base) {
-		if strings.Contains(id, "page") {
-			t.Errorf("%s is there without the page", id)
-		}
+	for _, v := range variants {
+		t.Run(v.overlay, func(t *testing.T) {
+			plain, on := byIdentity(t, kustomize(t, v.overlay)), byIdentity(t, kustomize(t, v.overlay, "page"))
+			rendered := byIdentity(t, chart(t, append([]string{"page.enabled=true"}, v.values...)...))
+			rendered["v1 Namespace /"+namespace] = on["v1 Namespace /"+namespace]
+			if diff := cmp.Diff(on, rendered); diff != "" {
+				t.Errorf("the component (-) and the chart with page.enabled (+) differ:\n%s", diff)
+			}
+			for id, o := range plain {
+				if !cmp.Equal(o, on[id]) {
+					t.Errorf("it changes %s", id)
+				}
+			}
+		})
 	}
 }
 
-// The page gives aggregation one right, to look.
-func TestRightsOfThePage(t *testing.T) {
+// The page may look, and make reviews; it changes nothing.
+func TestPage_rights(t *testing.T) {
+	seen := 0
 	for id, o := range byIdentity(t, kustomize(t, "page")) {
-		if !strings.HasSuffix(id, "ClusterRole /multicluster-integrations-page") && !strings.HasSuffix(id, "-page-viewer") {
+		if !strings.Contains(id, "Role ") || !strings.Contains(id, "/multicluster-integrations-page") {
 			continue
 		}
-		rules, _, err := unstructured.NestedSlice(o, "rules")
-		if err != nil || len(rules) != 1 {
-			t.Fatalf("%s: %v %v", id, rules, err)
-		}
-		for _, verb := range rules[0].(map[string]any)["verbs"].([]any) {
-			if !slices.Contains([]any{"get", "list", "watch"}, verb) {
-				t.Errorf("%s may %s", id, verb)
+		seen++
+		for _, rule := range field(t, o, "rules").([]any) {
+			r := rule.(map[string]any)
+			for _, verb := range r["verbs"].([]any) {
+				review := verb == "create" && cmp.Equal(r["resources"], []any{"tokenreviews"}) || verb == "create" && cmp.Equal(r["resources"], []any{"subjectaccessreviews"})
+				if !slices.Contains([]any{"get", "list", "watch"}, verb) && !review {
+					t.Errorf("%s may %s %s", id, verb, r["resources"])
+				}
 			}
 		}
 	}
-}
-
-// The binary of this commit takes the overlay's flags.
-func TestFlagsOfThePage(t *testing.T) {
-	args := argsOf(t, find(t, kustomize(t, "page"), "Deployment"), "aggregation")
-	if !slices.Contains(args, "--page-bind-address=:8446") {
-		t.Fatalf("flags %q", args)
+	if seen != 3 {
+		t.Errorf("%d roles", seen)
 	}
-	run(t, product("aggregation"), append(args, "--version")...)
 }

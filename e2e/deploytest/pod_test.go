@@ -59,8 +59,9 @@ func TestDeploymentFitsTheBinaries(t *testing.T) {
 	for _, id := range []string{trio, trio + "-gitopscluster"} {
 		deployments["with "+id] = &unstructured.Unstructured{Object: gitopsclusters[id]}
 	}
-	placement := trio + "-placement"
-	deployments["with "+placement] = &unstructured.Unstructured{Object: byIdentity(t, kustomize(t, "ocm", "placement"))[placement]}
+	for _, name := range []string{"placement", "page"} {
+		deployments["with "+trio+"-"+name] = &unstructured.Unstructured{Object: byIdentity(t, kustomize(t, "ocm", name))[trio+"-"+name]}
+	}
 	for variant, deployment := range deployments {
 		for _, c := range containers(t, deployment) {
 			name := c["name"].(string)

@@ -220,7 +220,7 @@ func TestOperationsHasEveryReason(t *testing.T) {
 
 // What a binary prints with -h is in the page; that it is current, .ci/verify checks.
 func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
-	page := read(t, "docs/configuration.md") + read(t, "docs/liveview.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md")
+	page := read(t, "docs/configuration.md") + read(t, "docs/liveview.md") + read(t, "docs/page.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md")
 	for _, main := range files(t, "*/main.go") {
 		binary, rest, _ := strings.Cut(strings.TrimPrefix(main, "optional/"), "/")
 		if rest != "main.go" || binary == "e2e" {

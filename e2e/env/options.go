@@ -22,6 +22,8 @@ const (
 	GitOpsCluster = "gitopscluster"
 	// RenderedMode is the controller of rendered mode, beside the three.
 	RenderedMode = "rendered"
+	// Page is the page of the fleet, see [Options.Page].
+	Page = "page"
 )
 
 // Namespaces that the fleet uses.
@@ -66,8 +68,8 @@ type Options struct {
 	// Rendered runs the hub's own Argo CD with the plugin of rendered mode, and no
 	// Argo CD on the managed clusters.
 	Rendered bool
-	// Page has aggregation serve the page of the fleet, each replica at an address of its
-	// own, see [Fleet.Page].
+	// Page starts the page of the fleet, each replica at an address of its own, see
+	// [Fleet.Page].
 	Page bool
 	// ArgoCDAccounts has argocd-server authenticate requests, see [Fleet.StartArgoCDServer].
 	ArgoCDAccounts bool
@@ -114,6 +116,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.GitOpsClusters && !slices.Contains(o.Product, GitOpsCluster) {
 		o.Product = append(slices.Clone(o.Product), GitOpsCluster)
 	}
+	if o.Page && !slices.Contains(o.Product, Page) {
+		o.Product = append(slices.Clone(o.Product), Page)
+	}
 	if err := o.check(); err != nil {
 		return o, err
 	}
@@ -136,7 +141,7 @@ func (o Options) withDefaults() (Options, error) {
 // check returns what is wrong with the names in o.
 func (o Options) check() error {
 	for _, name := range o.Product {
-		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode}, name) {
+		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode, Page}, name) {
 			return fmt.Errorf("no binary is called %q", name)
 		}
 	}

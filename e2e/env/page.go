@@ -22,18 +22,25 @@ const PageAccount = "page-viewer"
 // pageViewer is the ClusterRole of deploy/components/page for people who may see the page.
 const pageViewer = "multicluster-integrations-page-viewer"
 
-// Page returns the address at which a replica of aggregation serves the page; with
-// [Options.Page].
+// Page returns the address of a replica of the page; with [Options.Page].
 func (pr *Product) Page(replica int) (string, error) {
-	p, err := pr.processes.Get(fmt.Sprintf("%s-%d", Aggregation, replica))
+	p, err := pr.Process(fmt.Sprintf("%s-%d", Page, replica))
 	if err != nil {
 		return "", err
 	}
-	address := p.Flag("page-bind-address")
-	if address == "" {
-		return "", fmt.Errorf("%s does not serve the page", p.Name)
+	return "http://" + p.Flag("page-bind-address"), nil
+}
+
+// StartPage starts the page on a hub that has its component, without [Options.Page].
+func (pr *Product) StartPage(ctx context.Context) (*Process, error) {
+	identity, err := pr.identity(ctx, pr.hub, ProductNamespace, Account(Page), shortLife)
+	if err != nil {
+		return nil, fmt.Errorf("give the page its identity: %w", err)
 	}
-	return "http://" + address, nil
+	if err := pr.startReplica(ctx, Page, pr.options.Sources, identity, 0); err != nil {
+		return nil, err
+	}
+	return pr.Process(Page + "-0")
 }
 
 // PageToken returns a token of a ServiceAccount in [ProductNamespace] that may see all of

@@ -110,13 +110,8 @@ func (pr *Product) arguments(name, intermediate string) ([]string, error) {
 		if pr.processes.options.Rendered {
 			args = append(args, "--rendered")
 		}
-		if pr.processes.options.Page {
-			page, err := pr.pageArguments()
-			if err != nil {
-				return nil, err
-			}
-			args = append(args, page...)
-		}
+	case Page:
+		return pr.pageArguments()
 	case GitOpsCluster:
 		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", pr.processes.options.Agents))
 	}
@@ -137,12 +132,12 @@ func (pr *Product) searchArguments(token string) []string {
 	return []string{"--search-url=" + pr.search.URL(), "--search-ca-file=" + pr.search.CAFile(), "--search-token-file=" + token, "--search-interval=2s"}
 }
 
-// pageArguments turn the page on, on loopback and so without TLS: a browser has no
-// certificate to complain of.
+// pageArguments have the page on loopback and so without TLS: a browser has no certificate to
+// complain of.
 func (pr *Product) pageArguments() ([]string, error) {
-	port, err := pr.processes.FreePort()
+	port, err := pr.FreePort()
 	if err != nil {
 		return nil, err
 	}
-	return []string{"--page-bind-address=" + local(port), "--page-secure=false"}, nil
+	return []string{"--page-bind-address=" + local(port), "--page-secure=false", "--lease-namespace=" + ProductNamespace}, nil
 }

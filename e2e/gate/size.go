@@ -38,7 +38,7 @@ func (s sizes) String() string {
 var (
 	around = regexp.MustCompile(`^e2e(/|$)|^release(/|$)|(^|/)(testkit|generate|simulate)(/|$)`)
 	core   = regexp.MustCompile(`^(propagation|resourcesync|aggregation|shared)(/|$)`)
-	option = regexp.MustCompile(`^aggregation/internal/(page|rendered)(/|$)`)
+	option = regexp.MustCompile(`^aggregation/internal/rendered(/|$)`)
 )
 
 func sizeOf(p *packages.Package, folder string) (s sizes) {

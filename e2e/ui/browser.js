@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the tests of the page and its pictures share: Chromium, and the page over a fleet
-// that does not exist (aggregation/internal/page/simulate).
+// that does not exist (optional/page/internal/simulate).
 import {execFile, spawn} from 'node:child_process';
 import {mkdtemp, rm} from 'node:fs/promises';
 import os from 'node:os';
@@ -17,7 +17,7 @@ const arguments_ = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-fir
 export async function launch() {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'page-'));
   const program = path.join(folder, 'simulate');
-  await promisify(execFile)('go', ['build', '-o', program, './internal/page/simulate'], {cwd: path.join(import.meta.dirname, '../../aggregation')});
+  await promisify(execFile)('go', ['build', '-o', program, './internal/simulate'], {cwd: path.join(import.meta.dirname, '../../optional/page')});
   const browser = await chromium.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: arguments_});
   return {browser, program, stop: async () => { await browser.close(); await rm(folder, {recursive: true}); }};
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The page of the fleet in a real Chromium, over a fleet that does not exist
-// (aggregation/internal/page/simulate), which changes when a test says so.
+// (optional/page/internal/simulate), which changes when a test says so.
 import assert from 'node:assert/strict';
 import {readFile} from 'node:fs/promises';
 import {createRequire} from 'node:module';
@@ -10,7 +10,7 @@ import {after, afterEach, before, beforeEach, test} from 'node:test';
 import * as browsers from './browser.js';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const pages = ['/', '/apps', '/apps?health=Degraded', '/sets/team-a/shop', '/clusters', '/clusters/eu-01', '/errors', '/hub', '/apps/team-a/shop-eu-01/eu-01'];
+const pages = ['/', '/apps', '/apps?health=Degraded', '/sets/team-a/shop', '/clusters', '/clusters/eu-01', '/errors', '/hub', '/apps/team-a/shop-eu-01'];
 
 let program, browser, stop, fleet, context, page, problems;
 
@@ -135,6 +135,19 @@ test('who may see no more is led to the login', async () => {
   assert.match(decodeURIComponent(page.url()), /to=\/sets\/team-a\/shop\?health=Degraded/);
 });
 
+test('a page stays while the API server is away, and goes on once it answers', async () => {
+  await goto('/sets/team-a/shop');
+  await live();
+  fleet.change({Outage: true});
+  await page.waitForSelector('.livemark.off:has-text("The hub does not answer")');
+  assert.equal((await rows()).length, 12);
+  fleet.change({Outage: false});
+  fleet.put({Name: 'shop-eu-02', Cluster: 'eu-02', Health: 'Missing'});
+  await page.waitForSelector('tr:has-text("shop-eu-02") .s-missing');
+  await live();
+  assert.match(page.url(), /sets\/team-a\/shop$/);
+});
+
 test('markup from a cluster is text', async () => {
   await goto('/sets/team-a/shop');
   await live();
@@ -221,7 +234,7 @@ test('twenty thousand Applications: the first paint', {timeout: 300_000}, () => 
   assert.ok(fleetPaint <= Math.max(200, 1.5 * loginPaint), `${fleetPaints} ms, the login's ${loginPaints} ms`);
 }));
 
-test('twenty thousand Applications: a change is on the screen within two seconds, idle and in a storm', {timeout: 300_000}, () => large(1000, 20, async (there) => {
+test('twenty thousand Applications: a change is on the screen within three seconds, idle and in a storm of 200 a second', {timeout: 300_000}, () => large(1000, 20, async (there) => {
   const put = (n, Health) => there.change({Namespace: 'team-checkout', Set: 'checkout-api', Row: {Name: `probe-${n}`, Cluster: `eu-west-0${n}`, Health}});
   for (const n of [1, 2, 3]) put(n, 'Healthy');
   await page.goto(`${there.url}/sets/team-checkout/checkout-api`);
@@ -232,12 +245,12 @@ test('twenty thousand Applications: a change is on the screen within two seconds
     for (let n = 0; n < 20; n++) {
       const health = n % 2 ? 'Healthy' : 'Degraded', start = performance.now();
       put(1, health);
-      await page.waitForFunction((want) => document.querySelector('tr:has([href$="/probe-1/eu-west-01"]) .state')?.textContent === want, health, {polling: 10});
+      await page.waitForFunction((want) => document.querySelector('tr:has([href$="/probe-1"]) .state')?.textContent === want, health, {polling: 10});
       took.push(performance.now() - start);
     }
     clearInterval(blown);
     console.log(`# from the change to the screen, ${storm ? 'in a storm' : 'idle'}: ${Math.round(middle(took))} ms in the middle of 20, ${Math.round(took.at(-1))} ms at most`);
-    assert.ok(took.at(-1) <= 2000, `${took}`);
+    assert.ok(took.at(-1) <= 3000, `${took}`);
   }
 }));
 

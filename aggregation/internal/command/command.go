@@ -11,11 +11,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -23,16 +25,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/definition"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rendered"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
 // Version of this module; a release changes it here.
@@ -58,12 +57,12 @@ type Command struct {
 	intermediateDir string
 	sizeLimit       int
 	rendered        bool
+	patience        time.Duration // for the first list of rendered Applications
 	pace            pace.Limits
-	page            page.Flags
 }
 
 // New returns the command with its defaults.
-func New() *Command { return &Command{} }
+func New() *Command { return &Command{patience: rendered.Patience} }
 
 // BindFlags adds the binary's own flags.
 func (c *Command) BindFlags(fs *flag.FlagSet) {
@@ -71,7 +70,6 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("maximum size of a report in bytes, from %d to %d; a larger one has its messages shortened, then rows left out, healthy ones first", minSizeLimit, maxSizeLimit))
 	fs.BoolVar(&c.rendered, "rendered", false, "show the Applications of rendered mode in the reports; it needs the right to list and watch Applications, which deploy/components/rendered grants")
 	fs.DurationVar(&c.pace.Interval, "report-write-interval", 500*time.Millisecond, "minimum interval between writes of one report; while changes go on up to four times this, and in bursts up to thirty times")
-	c.page.Bind(fs)
 }
 
 // Validate names every flag with an impossible value.
@@ -86,7 +84,7 @@ func (c *Command) Validate() error {
 	if c.pace.Interval < pace.Delay {
 		errs = append(errs, fmt.Errorf("--report-write-interval %s: want no less than %s", c.pace.Interval, pace.Delay))
 	}
-	return errors.Join(append(errs, c.page.Validate())...)
+	return errors.Join(errs...)
 }
 
 // The leader holds a lease in the namespace of its pod and says so in an Event.
@@ -105,26 +103,14 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	store := intermediate.NewStore(c.intermediateDir)
 	queue := publish.NewQueue(c.pace)
-	var shown *page.Page // nil while it is off
-	changed := func(key types.NamespacedName) {
-		queue.Changed(key)
-		shown.Changed(key)
-	}
-	others, waitForOthers, err := c.others(ctx, mgr.GetCache(), changed)
+	rows, waitForRendered, err := c.followRendered(mgr, queue.Changed, env.Log.WithName("rendered"))
 	if err != nil {
 		return err
 	}
-	x := index.New(changed, others...)
+	x := index.New(queue.Changed, rows...)
 	feed, err := index.NewFeed(ctx, x, mgr.GetCache(), store, env.Log.WithName("index"))
 	if err != nil {
 		return err
-	}
-	waitForSync := func(ctx context.Context) error { return errors.Join(feed.WaitForSync(ctx), waitForOthers(ctx)) }
-	if c.page.On() {
-		shown, err = page.Setup(mgr, page.Options{Flags: c.page, Source: source{x}, WaitForSync: waitForSync, Log: env.Log.WithName("page")})
-		if err != nil {
-			return fmt.Errorf("set up the page: %w", err)
-		}
 	}
 	if err := errors.Join(
 		mgr.Add(feed),
@@ -133,7 +119,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 			SizeLimit:   c.sizeLimit,
 			Queue:       queue,
 			Index:       x,
-			WaitForSync: waitForSync,
+			WaitForSync: func(ctx context.Context) error { return errors.Join(feed.WaitForSync(ctx), waitForRendered(ctx)) },
 			Pruner:      &prune.Pruner{Live: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 			Store:       store,
 		}),
@@ -149,38 +135,27 @@ func (c *Command) kinds(config *rest.Config) (boot.Kinds, error) {
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
 		return boot.Kinds{}, fmt.Errorf("register types: %w", err)
 	}
-	var annotations []string // of ManagedClusters
-	if c.page.On() {
-		annotations = append(annotations, contract.ArgoCDURLAnnotation)
-	}
 	kinds := boot.Kinds{
 		Scheme: scheme,
-		Cache:  cache.Options{ByObject: index.Caches(annotations...)},
+		Cache:  cache.Options{ByObject: index.Caches()},
 		Warm:   []client.Object{&workv1.ManifestWork{}, &clusterv1.ManagedCluster{}, argocd.ApplicationSetMetadata(), publish.Metadata()},
 
 		NewClient: publish.NewClient,
 	}
-	var sources []slim.Source
-	if c.rendered {
-		applications, err := rendered.Informer(config)
-		if err := errors.Join(err, argocd.AddToScheme(scheme)); err != nil {
-			return boot.Kinds{}, err
-		}
-		sources = append(sources, applications)
-		kinds.Cache.ByObject[&argocd.Application{}] = rendered.Cache()
-		kinds.Warm = append(kinds.Warm, &argocd.Application{})
-	}
-	informers, err := index.Informers(config, sources...)
+	informers, err := index.Informers(config)
 	kinds.Cache.NewInformer = informers
 	return kinds, err
 }
 
-// others returns the sources of rows other than ManifestWorks, and what waits for them.
-func (c *Command) others(ctx context.Context, from cache.Cache, changed func(types.NamespacedName)) (others []index.Source, wait func(context.Context) error, err error) {
+// followRendered returns the rows of rendered mode, and what waits for them.
+func (c *Command) followRendered(mgr ctrl.Manager, changed func(types.NamespacedName), log logr.Logger) (others []index.Source, wait func(context.Context) error, err error) {
 	if !c.rendered {
 		return nil, func(context.Context) error { return nil }, nil
 	}
 	rows := rendered.New(changed)
-	wait, err = rendered.Follow(ctx, rows, from)
-	return []index.Source{rows}, wait, err
+	follower, err := rendered.NewFollower(mgr.GetConfig(), rows, mgr.GetCache(), c.patience, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []index.Source{rows}, follower.WaitForSync, mgr.Add(follower)
 }

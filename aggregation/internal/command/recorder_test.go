@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -21,6 +22,8 @@ type tap struct {
 	writes []string
 	broken func(*http.Request) *http.Response
 	lines  strings.Builder
+	// patience of the process; 0: the usual one.
+	patience time.Duration
 }
 
 func (p *tap) wrap(next http.RoundTripper) http.RoundTripper {

@@ -204,3 +204,33 @@ func TestRenderedWithoutRights(t *testing.T) {
 		t.Errorf("wrote %v", writes)
 	}
 }
+
+// Rendered Applications that cannot be read, without the right or without their
+// CustomResourceDefinition, keep no report from being written, and are there once they can be.
+func TestRenderedApplicationsKeepNoReportWaiting(t *testing.T) {
+	for name, code := range map[string]int{"no right": http.StatusForbidden, "no CustomResourceDefinition": http.StatusNotFound} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.applicationSet("rendered")
+			here := w.cluster("near", metav1.ConditionTrue)
+			w.fares(w.renders("rendered", "a", here), "Healthy", "Synced")
+			through := &tap{patience: time.Second}
+			through.breakWith(func(r *http.Request) *http.Response {
+				if strings.HasSuffix(r.URL.Path, "/applications") {
+					return answer(code, map[int]metav1.StatusReason{http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusNotFound: metav1.StatusReasonNotFound}[code])
+				}
+				return nil
+			})
+			start(t, through, "--intermediate-dir="+t.TempDir(), "--rendered")
+			pulled := app{"rendered", "c", here}
+			w.deliver(pulled)
+			w.report(pulled, healthy())
+			w.rows("rendered", "c Healthy Synced")
+			if logged := through.logged(); !strings.Contains(logged, "reports are written without the Applications of rendered mode") {
+				t.Errorf("it does not say so: %s", logged)
+			}
+			through.breakWith(nil)
+			w.rows("rendered", "a Healthy Synced", "c Healthy Synced")
+		})
+	}
+}

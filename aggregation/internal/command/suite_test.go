@@ -4,6 +4,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -53,6 +54,7 @@ type process struct {
 func start(t *testing.T, through *tap, args ...string) *process {
 	t.Helper()
 	c := New()
+	c.patience = cmp.Or(through.patience, c.patience)
 	var o boot.Options
 	fs := flag.NewFlagSet("aggregation", flag.ContinueOnError)
 	o.BindFlags(fs, Program())

@@ -4,14 +4,11 @@
 package run
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -26,121 +24,108 @@ const (
 	// Changes while the page is looked at.
 	pageRate    = 20
 	pageChanges = 15 * pageRate
-	// atRest is the processor time that a standby without work uses at most while [silence] lasts.
+	// pollEvery is how often an open page asks, as its script does.
+	pollEvery = 1500 * time.Millisecond
+	// atRest is the processor time that a process without work uses at most while [silence] lasts.
 	atRest = 50 * time.Millisecond
-	// perAccount is how many pages one user may have open.
+	// perAccount is how many pages one user has open.
 	perAccount = 8
 )
 
-// sides are two standbys of aggregation that follow the same changes.
-type sides struct {
-	with, without *env.Process
+// looked is the page while it is looked at.
+type looked struct {
+	page *env.Process
 	// one is what a refresh costs in milliseconds of processor time while one looks.
 	one float64
 }
 
-// page measures what the page costs aggregation: a standby with it beside one without,
-// with nobody, one and ten looking at the first page.
+// page measures what the page costs, with nobody, one and ten looking at the first page.
 func page(ctx context.Context, b *bench) {
-	must.OK(b.product.fleet.Hub.Install(ctx, testkit.Root(), "page"))
-	arguments, s := b.product.arguments(env.Aggregation), &sides{}
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(must.Get(b.product.fleet.Processes.FreePort())))
-	s.without = must.Get(b.product.fleet.Product.StartStandby(ctx, env.Aggregation, 1, arguments...))
-	s.with = must.Get(b.product.fleet.Product.StartStandby(ctx, env.Aggregation, 2, append(arguments, "--page-secure=false", "--page-bind-address="+address)...))
-	s.awaitRead(ctx)
+	must.OK(b.fleet.Hub.Install(ctx, testkit.Root(), "page"))
+	began := time.Now()
+	l := &looked{page: must.Get(b.fleet.StartPage(ctx))}
+	b.row(atMost(10, "s", "page: ready after a cold start", time.Since(began).Seconds(), "%d Applications", len(b.apps)))
+	l.awaitRead(ctx)
 	for _, n := range []int{0, 1, 10} {
-		watchPage(ctx, b, s, n)
+		watchPage(ctx, b, l, n)
 	}
-	must.OK(errors.Join(s.with.Stop(ctx), s.without.Stop(ctx)))
+	must.OK(l.page.Stop(ctx))
 	b.awaitStatuses(ctx)
 }
 
-// usages are of the side with the page and of that without.
-func (s *sides) usages() (both [2]process.Usage) {
-	return [2]process.Usage{must.Get(process.Of(s.with.PID())), must.Get(process.Of(s.without.PID()))}
-}
+func (l *looked) usage() process.Usage { return must.Get(process.Of(l.page.PID())) }
 
-// awaitRead waits until both have read the fleet, which the page does once it is ready:
-// until they use next to nothing.
-func (s *sides) awaitRead(ctx context.Context) {
-	last, since := s.usages(), time.Now()
-	must.OK(env.WaitFor(ctx, patience, "both standbys to have read the fleet", func(context.Context) (bool, string) {
-		now := s.usages()
-		for i := range now {
-			if now[i].CPU > last[i].CPU+atRest {
-				last, since = now, time.Now()
-			}
+// awaitRead waits until the page has read the fleet: until it uses next to nothing.
+func (l *looked) awaitRead(ctx context.Context) {
+	last, since := l.usage(), time.Now()
+	must.OK(env.WaitFor(ctx, patience, "the page to have read the fleet", func(context.Context) (bool, string) {
+		if now := l.usage(); now.CPU > last.CPU+atRest {
+			last, since = now, time.Now()
 		}
-		return time.Since(since) > silence, fmt.Sprintf("they used %s and %s", now[0].CPU, now[1].CPU)
+		return time.Since(since) > silence, fmt.Sprintf("it used %s", last.CPU)
 	}))
 }
 
 // watchPage makes changes while viewers look and makes the rows of what that cost.
-func watchPage(ctx context.Context, b *bench, s *sides, viewers int) {
-	a := openPages(ctx, b, s.with, viewers)
-	before, began := s.usages(), time.Now()
-	b.load.sendPaced(ctx, b.load.draw(b.load.apps, pageChanges), pageRate)
-	took, after := time.Since(began), s.usages()
+func watchPage(ctx context.Context, b *bench, l *looked, viewers int) {
+	a := openPages(ctx, b, l.page, viewers)
+	before, began := l.usage(), time.Now()
+	b.sendPaced(ctx, b.draw(b.apps, pageChanges), pageRate)
+	took, after := time.Since(began), l.usage()
 	must.OK(a.leave())
 	if viewers > 0 && len(a.took) == 0 {
-		must.OK(fmt.Errorf("%d looking: no event came of any of %d changes", viewers, pageChanges))
+		must.OK(fmt.Errorf("%d looking: no page has changed by any of %d changes", viewers, pageChanges))
 	}
-	with, without := after[0].CPU-before[0].CPU, after[1].CPU-before[1].CPU
-	beside := fmt.Sprintf("%s against %s in %s, at %d changes/s", with, without, round(took), pageRate)
-	b.row(atMost(1.25, "×", fmt.Sprintf("page, %d looking: memory of aggregation against one without the page", viewers),
-		float64(after[0].Resident)/float64(after[1].Resident), "%.1f MiB against %.1f MiB resident, both standbys at %d Applications",
-		mebibytes(after[0].Resident), mebibytes(after[1].Resident), len(b.load.apps)))
+	cpu := after.CPU - before.CPU
+	used := fmt.Sprintf("%s in %s, at %d changes/s", cpu, round(took), pageRate)
+	aggregation := must.Get(process.Of(b.process(env.Aggregation).PID()))
+	b.row(atMost(1, "×", fmt.Sprintf("page, %d looking: memory against aggregation's", viewers),
+		float64(after.Resident)/float64(aggregation.Resident), "%.1f MiB against %.1f MiB resident, at %d Applications",
+		mebibytes(after.Resident), mebibytes(aggregation.Resident), len(b.apps)))
+	share := 100 * float64(cpu) / float64(took)
 	if viewers == 0 {
-		// A change is an event of the ManifestWork and, for the page, one of the Application.
-		b.row(atMost(2, "×", "page, nobody looking: CPU of aggregation against one without the page", float64(with)/float64(max(without, 1)), "%s", beside))
+		b.row(atMost(3, "%", "page, nobody looking: CPU", share, "of a core; %s", used))
 	} else {
 		times := figure.NewDistribution(a.took)
-		b.row(atMost(5, "%", fmt.Sprintf("page, %d looking: CPU of aggregation beyond one without the page", viewers),
-			100*float64(with-without)/float64(took), "of a core; %s; %d refreshes of %.0f KiB, p50/p99 %.0f/%.0f ms",
-			beside, len(a.took), float64(a.bytes)/1024/float64(len(a.took)), times.Percentile(50), times.Percentile(99)))
-		each := float64(with-without) / float64(time.Millisecond) / float64(len(a.took))
+		b.row(atMost(8, "%", fmt.Sprintf("page, %d looking: CPU", viewers), share,
+			"of a core; %s; %d refreshes of %.0f KiB, p50/p99 %.0f/%.0f ms",
+			used, len(a.took), float64(a.bytes)/1024/float64(len(a.took)), times.Percentile(50), times.Percentile(99)))
+		each := float64(cpu) / float64(time.Millisecond) / float64(len(a.took))
 		if viewers == 1 {
-			s.one = each
+			l.one = each
 		} else {
-			b.row(atMost(1.25, "×", fmt.Sprintf("page: CPU of a refresh, %d looking against one", viewers), each/max(s.one, 0.1),
-				"%.1f ms against %.1f ms: what all see is put together once", each, s.one))
+			b.row(atMost(1.25, "×", fmt.Sprintf("page: CPU of a refresh, %d looking against one", viewers), each/max(l.one, 0.1),
+				"%.1f ms against %.1f ms: what all see is put together once", each, l.one))
 		}
 	}
 	b.awaitNoWrites(ctx, silence)
 }
 
-// streams is for streams of events, which have no time limit as client has one.
-var streams = &http.Client{}
-
-// audience plays browsers that have the first page open: each has a stream of events,
-// and asks for the parts of the page when an event says that they have changed.
+// audience plays browsers that have the first page open: each asks for the parts of the page
+// as long as they have changed.
 type audience struct {
 	cancel context.CancelFunc
 	left   sync.WaitGroup
 
 	mu    sync.Mutex
-	took  []time.Duration
-	bytes int // before compression
+	took  []time.Duration // of the refreshes that brought something
+	bytes int             // before compression
 	err   error
 }
 
-// openPages opens the page for so many and returns when each has seen it and gets events.
-func openPages(ctx context.Context, b *bench, with *env.Process, viewers int) *audience {
+// openPages opens the page for so many and returns when each has seen it.
+func openPages(ctx context.Context, b *bench, page *env.Process, viewers int) *audience {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &audience{cancel: cancel}
-	address, token := "http://"+with.Flag("page-bind-address"), ""
+	address, token := "http://"+page.Flag("page-bind-address"), ""
 	for n := range viewers {
 		if n%perAccount == 0 {
 			token = must.Get(b.product.fleet.Product.PageToken(ctx, fmt.Sprintf("%s-%d", env.PageAccount, n/perAccount), time.Hour))
 		}
 		must.Get(visit(ctx, address+"/", token, nil))
-		response := must.Get(request(ctx, streams, address+"/events?view=fleet", token, nil)) //nolint:bodyclose // the goroutine below closes it
 		a.left.Go(func() {
-			defer func() { _ = response.Body.Close() }()
-			for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-				if strings.HasPrefix(lines.Text(), "event: changed") {
-					a.refresh(ctx, address, token)
-				}
+			for version := ""; clock.Sleep(ctx, pollEvery); {
+				version = a.refresh(ctx, address, token, version)
 			}
 		})
 	}
@@ -154,13 +139,40 @@ func (a *audience) leave() error {
 	return a.err
 }
 
-func (a *audience) refresh(ctx context.Context, address, token string) {
+// refresh asks for what has changed since a version and returns the version that there is.
+func (a *audience) refresh(ctx context.Context, address, token, version string) string {
 	began := time.Now()
-	body, err := visit(ctx, address+"/", token, http.Header{"X-Fragment": {"summary,facets,rows"}})
+	next, body, err := poll(ctx, address+"/", token, version)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if ctx.Err() == nil { // else all leave
-		a.err = errors.Join(a.err, err)
-		a.took, a.bytes = append(a.took, time.Since(began)), a.bytes+len(body)
+	if ctx.Err() != nil { // all leave
+		return version
 	}
+	if a.err = errors.Join(a.err, err); err != nil || body == nil {
+		return version
+	}
+	a.took, a.bytes = append(a.took, time.Since(began)), a.bytes+len(body)
+	return next
+}
+
+// poll reads the parts of a page, unless they are still of a version.
+func poll(ctx context.Context, url, token, version string) (next string, body []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	r.Header = http.Header{"X-Fragment": {"notices,summary,facets,rows,leases"}, "If-None-Match": {version}, "Authorization": {"Bearer " + token}}
+	response, err := client.Do(r)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	switch response.StatusCode {
+	case http.StatusNotModified:
+		return version, nil, nil
+	case http.StatusOK:
+		body, err = io.ReadAll(response.Body)
+		return response.Header.Get("ETag"), body, err
+	}
+	return "", nil, fmt.Errorf("%s answers %s", url, response.Status)
 }

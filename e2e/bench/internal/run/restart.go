@@ -27,7 +27,7 @@ const (
 	takeovers = 2
 	// takeover is the duration of a Lease and five seconds for the first work.
 	takeover = 20 * time.Second
-	// The numbers of the two replicas of each binary, past those of the page's standbys.
+	// The numbers of the two replicas of each binary.
 	firstReplica, secondReplica = 3, 4
 )
 

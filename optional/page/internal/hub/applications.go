@@ -1,0 +1,181 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"open-cluster-management.io/multicluster-integrations/optional/page/internal/model"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
+)
+
+// RBAC knows no part of an Application, so the page may read them whole.
+// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=list;watch
+
+// Applications keeps a fleet's Applications as the hub has them. It is a manager's runnable
+// and works without a lease.
+type Applications struct {
+	fleet     *model.Fleet
+	reflector *toolscache.Reflector
+	synced    atomic.Bool
+}
+
+// NewApplications returns what feeds a fleet. Of an Application that is neither pulled nor
+// rendered nothing is kept.
+func NewApplications(config *rest.Config, fleet *model.Fleet) (*Applications, error) {
+	source, err := slim.NewSource(config, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), nil, decode)
+	if err != nil {
+		return nil, err
+	}
+	a := &Applications{fleet: fleet}
+	a.reflector = toolscache.NewReflectorWithOptions(
+		&toolscache.ListWatch{ListWithContextFunc: lister{source}.list, WatchFuncWithContext: source.Watch},
+		&object{}, a, toolscache.ReflectorOptions{Name: "page", TypeDescription: "Application"})
+	return a, nil
+}
+
+// NeedLeaderElection is false: every replica shows the page.
+func (a *Applications) NeedLeaderElection() bool { return false }
+
+// Start follows the Applications until ctx ends.
+func (a *Applications) Start(ctx context.Context) error {
+	a.reflector.RunWithContext(ctx)
+	return nil
+}
+
+// Synced reports whether the fleet has all Applications that were there at start. It stays
+// false where the account may not read them.
+func (a *Applications) Synced() bool { return a.synced.Load() }
+
+// Check is the probe of [Applications.Synced].
+func (a *Applications) Check(*http.Request) error {
+	if !a.Synced() {
+		return errors.New("the hub's Applications are not read yet: the API server has not answered the first list (rights, the CustomResourceDefinition, or reachability)")
+	}
+	return nil
+}
+
+// object is one event: an Application, or none that the page shows.
+type object struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+
+	app *model.App
+}
+
+func decode(s *sent) *object {
+	m := &s.Metadata.ObjectMeta
+	o := &object{app: appOf(s), ObjectMeta: metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, ResourceVersion: m.ResourceVersion}}
+	if end, ok := m.Annotations[metav1.InitialEventsAnnotationKey]; ok { // a bookmark that ends the first list
+		o.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: end}
+	}
+	return o
+}
+
+// DeepCopyObject makes it an object of Kubernetes; it is never changed, so it is its
+// own copy.
+func (o *object) DeepCopyObject() runtime.Object { return o }
+
+// objects is a list of [object].
+type objects struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []*object
+}
+
+// DeepCopyObject is as that of an object.
+func (o *objects) DeepCopyObject() runtime.Object { return o }
+
+// pageSize is how many Applications come at once where the API server cannot send a first
+// list as a watch.
+const pageSize = 500
+
+// lister lists by pages, and keeps of each only what the page shows.
+type lister struct{ source slim.Source }
+
+func (l lister) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	all := &objects{}
+	o.ResourceVersion, o.ResourceVersionMatch, o.Limit = "", "", pageSize // the API server cuts no other list into pages
+	for {
+		var list struct {
+			Metadata metav1.ListMeta `json:"metadata"`
+			Items    []sent          `json:"items"`
+		}
+		if err := l.source.List(ctx, o, &list); err != nil {
+			return nil, err // the API server's own: the Reflector looks at its reason
+		}
+		for i := range list.Items {
+			all.Items = append(all.Items, decode(&list.Items[i]))
+		}
+		all.ResourceVersion = list.Metadata.ResourceVersion
+		if o.Continue = list.Metadata.Continue; o.Continue == "" {
+			return all, nil
+		}
+	}
+}
+
+// Add implements the store of a Reflector.
+func (a *Applications) Add(o any) error { return a.Update(o) }
+
+// Update implements the store of a Reflector.
+func (a *Applications) Update(o any) error {
+	app, err := of(o)
+	if err != nil {
+		return err
+	}
+	if app.app == nil {
+		return a.Delete(o) // it may have been one that is shown
+	}
+	a.fleet.Put(app.app)
+	return nil
+}
+
+// Delete implements the store of a Reflector.
+func (a *Applications) Delete(o any) error {
+	app, err := of(o)
+	if err != nil {
+		return err
+	}
+	a.fleet.Delete(types.NamespacedName{Namespace: app.Namespace, Name: app.Name})
+	return nil
+}
+
+// Replace implements the store of a Reflector.
+func (a *Applications) Replace(all []any, _ string) error {
+	apps := make([]*model.App, 0, len(all))
+	for _, o := range all {
+		app, err := of(o)
+		if err != nil {
+			return err
+		}
+		if app.app != nil {
+			apps = append(apps, app.app)
+		}
+	}
+	a.fleet.Replace(apps)
+	a.synced.Store(true)
+	return nil
+}
+
+// Resync implements the store of a Reflector.
+func (a *Applications) Resync() error { return nil }
+
+func of(o any) (*object, error) {
+	app, ok := o.(*object)
+	if !ok {
+		return nil, fmt.Errorf("a %T came in the place of an Application", o)
+	}
+	return app, nil
+}
