@@ -181,6 +181,12 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 	if !controllerutil.ContainsFinalizer(o, intent.GitOpsClusterFinalizer) {
 		return ctrl.Result{}, nil
 	}
+	if pulled, err := r.unconfirmed(ctx, o, f); err != nil || len(pulled) > 0 && !f.intent.DryRun {
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		return r.holdDeletion(ctx, o, f, pulled)
+	}
 	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
 	facts := f.facts(o, func(string) string { return "" })
 	r.agents.Set(agentSpec(o, f.intent, nil))

@@ -49,6 +49,8 @@ type Facts struct {
 	Taken    map[string]string
 	// Decision is about the clusters that are not selected any more.
 	Decision Decision
+	// Unconfirmed are the clusters with pulled Applications that hold up the deletion.
+	Unconfirmed []string
 	// AgentsLeaving are clusters that an agent is being taken off, and what is waited for.
 	AgentsLeaving map[string]string
 	// Plan is what would be written.
@@ -160,6 +162,10 @@ func (f Facts) departing() metav1.Condition {
 
 func (f Facts) ready(conditions []metav1.Condition) metav1.Condition {
 	const kind = v1beta1.ConditionReady
+	if n := len(f.Unconfirmed); n > 0 {
+		return condition(kind, false, ReasonHeldBack, fmt.Sprintf("the GitOpsCluster is not deleted yet: its Secrets of %s with pulled Applications would go: %s. Generators of ApplicationSets then delete these Applications, and their workloads with them. To delete it all the same, set annotation %s to %d",
+			clusters(n), named(f.Unconfirmed), ConfirmRemovalAnnotation, n))
+	}
 	if f.Deleting {
 		return condition(kind, false, ReasonDeleting, fmt.Sprintf("the GitOpsCluster is deleted once its clusters have left; %d are still there", f.Clusters.Leaving))
 	}
