@@ -45,37 +45,6 @@ func TestKey_isNotBesideThePrincipal(t *testing.T) {
 	}
 }
 
-// A key that is beside the principal moves with its CA: nothing is signed anew and nothing
-// restarts, wherever a pass ends.
-func TestKey_movesFromThePrincipalsNamespace(t *testing.T) {
-	for name, interrupted := range map[string]bool{"at once": false, "in two passes": true} {
-		t.Run(name, func(t *testing.T) {
-			a := newArgo(t)
-			a.principal()
-			before := a.ensure(func(w *Wanted) { w.RotateCA = []string{"once"} })
-			digest := a.deployment().Spec.Template.Annotations[agent.CertificatesAnnotation]
-			kept, shown := a.key(), a.secret(caName)
-			shown.Data, shown.Annotations[rotatedAnnotation] = kept.Data, kept.Annotations[rotatedAnnotation]
-			if err := hub.client.Update(t.Context(), shown); err != nil {
-				t.Fatal(err)
-			}
-			if !interrupted {
-				if err := hub.client.Delete(t.Context(), kept); err != nil {
-					t.Fatal(err)
-				}
-			}
-			after := a.ensure(func(w *Wanted) { w.RotateCA = []string{"once"} })
-			a.keyless()
-			if after.SigningCA != before.SigningCA || len(after.Problems) > 0 || a.deployment().Spec.Template.Annotations[agent.CertificatesAnnotation] != digest {
-				t.Errorf("CA %s, before %s, problems %v", after.SigningCA, before.SigningCA, after.Problems)
-			}
-			if again := a.ensure(func(w *Wanted) { w.RotateCA = []string{"once"} }); len(again.Writes) > 0 || again.SigningCA != before.SigningCA {
-				t.Errorf("it does not come to rest: %v", again.Writes)
-			}
-		})
-	}
-}
-
 // A CA that another client, such as cert-manager, keeps beside gitopscluster signs; it is
 // never written, and shown where the principal reads it.
 func TestKey_ofAnotherClient(t *testing.T) {

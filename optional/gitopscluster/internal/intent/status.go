@@ -51,6 +51,8 @@ type Facts struct {
 	Decision Decision
 	// Unconfirmed are the clusters with pulled Applications that hold up the deletion.
 	Unconfirmed []string
+	// Leftover is what holds up the deletion besides, and its remedy.
+	Leftover string
 	// AgentsLeaving are clusters that an agent is being taken off, and what is waited for.
 	AgentsLeaving map[string]string
 	// Plan is what would be written.
@@ -165,6 +167,12 @@ func (f Facts) ready(conditions []metav1.Condition) metav1.Condition {
 	if n := len(f.Unconfirmed); n > 0 {
 		return condition(kind, false, ReasonHeldBack, fmt.Sprintf("the GitOpsCluster is not deleted yet: its Secrets of %s with pulled Applications would go: %s. Generators of ApplicationSets then delete these Applications, and their workloads with them. To delete it all the same, set annotation %s to %d",
 			clusters(n), named(f.Unconfirmed), ConfirmRemovalAnnotation, n))
+	}
+	if f.Deleting && f.Intent.Refusal != nil && f.Intent.Refusal.Reason == ReasonBadAnnotation {
+		return condition(kind, false, ReasonBadAnnotation, f.Intent.Refusal.Message+"; until then nothing of this GitOpsCluster is deleted")
+	}
+	if f.Deleting && f.Leftover != "" {
+		return condition(kind, false, ReasonDeleting, "the GitOpsCluster is not deleted yet: "+f.Leftover)
 	}
 	if f.Deleting {
 		return condition(kind, false, ReasonDeleting, fmt.Sprintf("the GitOpsCluster is deleted once its clusters have left; %d are still there", f.Clusters.Leaving))

@@ -65,6 +65,9 @@ func (f *Fleet) Look(ctx context.Context, w agent.Wanted) (agent.State, error) {
 	if err != nil {
 		return agent.State{}, err
 	}
+	if _, err := agent.Work(w, agent.CertificateName(seen.Work, seen.AddOn, w.AgentNamespace)); errors.Is(err, agent.ErrBadManifests) {
+		return blocked(agent.ReasonBadManifests, err.Error()), nil
+	}
 	return agent.StateOf(w, seen, f.now())
 }
 
@@ -85,6 +88,8 @@ func (f *Fleet) Plan(ctx context.Context, w agent.Wanted) ([]agent.Write, error)
 	}
 	want, err := agent.Work(w, agent.CertificateName(seen.Work, seen.AddOn, w.AgentNamespace))
 	switch {
+	case errors.Is(err, agent.ErrBadManifests):
+		return plan, nil // [Fleet.Look] reports it
 	case err != nil:
 		return nil, err
 	case seen.Work == nil:
