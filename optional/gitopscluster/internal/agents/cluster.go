@@ -106,11 +106,13 @@ func (r *Reconciler) reconcileCluster(ctx context.Context, name string) (ctrl.Re
 	case t.wanted == nil:
 		return r.leave(ctx, name, t)
 	}
-	work := r.fleet.Ensure
+	var state agent.State
+	var err error
 	if t.dry {
-		work = r.fleet.Look
+		state, _, err = r.fleet.Plan(ctx, *t.wanted)
+	} else {
+		state, err = r.fleet.Ensure(ctx, *t.wanted)
 	}
-	state, err := work(ctx, *t.wanted)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

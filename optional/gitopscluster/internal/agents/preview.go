@@ -72,7 +72,7 @@ func (r *Reconciler) previewAgents(ctx context.Context, v *view, a Spec, state c
 		if !t.dry {
 			continue // it would be left as it is
 		}
-		now, err := r.fleet.Look(ctx, *t.wanted)
+		now, _, err := r.fleet.Plan(ctx, *t.wanted)
 		if err != nil {
 			return err
 		}

@@ -140,6 +140,8 @@ type Options struct {
 	CALife, Lifetime time.Duration
 	// Limit is how many clusters get a new certificate at a time.
 	Limit limit.Limit
+	// Now is the clock of what is signed, nil: the system's.
+	Now func() time.Time
 	// Grace is how long an agent stays whose GitOpsCluster is not there.
 	Grace time.Duration
 	// Secret returns who holds a cluster's Secret of ours, and the digest of the config in it.

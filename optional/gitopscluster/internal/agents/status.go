@@ -5,7 +5,6 @@ package agents
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -71,9 +70,9 @@ func (r *Reconciler) plan(ctx context.Context, v *view, a Spec, state certificat
 		case t.wanted == nil:
 			plan = append(plan, r.fleet.PlanLeave(name)...)
 		case t.wanted.Address != "":
-			writes, err := r.fleet.Plan(ctx, *t.wanted)
-			if err != nil {
-				return nil, fmt.Errorf("plan for cluster %s: %w", name, err)
+			_, writes, err := r.fleet.Plan(ctx, *t.wanted)
+			if err != nil { // it costs the plan of this cluster, and nobody else's status
+				writes = append(writes, agent.Write{Verb: "wait", Kind: "ManagedCluster", Name: name, Why: "what follows is known later: " + err.Error()})
 			}
 			plan = append(plan, writes...)
 		}

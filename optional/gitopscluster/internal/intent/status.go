@@ -156,8 +156,11 @@ func (f Facts) departing() metav1.Condition {
 	}
 	if len(f.AgentsLeaving) > 0 {
 		names := sortedKeys(f.AgentsLeaving)
-		return condition(kind, true, ReasonAgentLeaving, fmt.Sprintf("the agent is being taken off %s; %s. If that cluster will not come back, set annotation %s to \"abandon\" on this GitOpsCluster",
-			named(names), cmp.Or(f.AgentsLeaving[names[0]], "managed cluster "+names[0]+" has not been looked at yet"), contract.DeletionPolicyAnnotation))
+		message := fmt.Sprintf("the agent is being taken off %s; %s", named(names), cmp.Or(f.AgentsLeaving[names[0]], "managed cluster "+names[0]+" has not been looked at yet"))
+		if !f.Intent.Abandon {
+			message += fmt.Sprintf(". If that cluster will not come back, set annotation %s to \"abandon\" on this GitOpsCluster", contract.DeletionPolicyAnnotation)
+		}
+		return condition(kind, true, ReasonAgentLeaving, message)
 	}
 	return condition(kind, true, ReasonWaiting, fmt.Sprintf("%s are no longer selected and leave after --binding-grace: %s", clusters(len(v.Leaving)), named(v.Leaving)))
 }

@@ -85,7 +85,7 @@ func New(mgr ctrl.Manager) (*Fleet, error) {
 	return f, nil
 }
 
-// Reading returns a Fleet without caches, for [Fleet.Plan] and [Fleet.Look] alone.
+// Reading returns a Fleet without caches, for [Fleet.Plan] alone.
 func Reading(c client.Client) *Fleet {
 	return &Fleet{objects: c, clusters: c, client: c, now: time.Now}
 }
