@@ -35,7 +35,7 @@ func TestReconcile_unreadRequestsEndThePass(t *testing.T) {
 	f.signed(c)
 	f.stop()
 	before := f.store.tasks[c]
-	f.client = noRequests{f.client}
+	f.reports.client = noRequests{f.client}
 	if _, err := f.Reconcile(ctx, argo(f.namespace)); !errors.Is(err, errInjected) {
 		t.Errorf("the pass ended with %v", err)
 	}

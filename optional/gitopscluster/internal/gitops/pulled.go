@@ -33,11 +33,15 @@ const (
 
 // unconfirmed returns the clusters with pulled Applications whose Secret goes with a
 // GitOpsCluster that is being deleted: generators of ApplicationSets then delete these
-// Applications. It returns none if they are no more than the user has confirmed.
+// Applications. It returns none if they are no more than the user has confirmed, or if the
+// deletion has begun.
 func (r *Reconciler) unconfirmed(ctx context.Context, o *v1beta1.GitOpsCluster, f found) ([]string, error) {
+	if r.begun[key(o)] {
+		return nil, nil
+	}
 	going, err := r.lastHeld(ctx, o, f)
 	if err != nil || len(going) <= f.intent.Confirmed {
-		return nil, err
+		return nil, err // also when there is none
 	}
 	pulled := map[string]bool{}
 	for next := ""; ; {
