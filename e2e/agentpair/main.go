@@ -37,7 +37,10 @@ func run(ctx context.Context, binary string, rest time.Duration, bring bool) err
 		return errors.New("-binary is empty: say where argocd-agent is, as ARGOCD_AGENT=… make agent")
 	}
 	if _, err := os.Stat(binary); err != nil {
-		return err
+		return fmt.Errorf("-binary: %w", err)
+	}
+	if _, err := os.Stat(manifests(binary)); err != nil {
+		return fmt.Errorf("-binary %s is not in a checkout of argocd-agent, whose manifests of the principal are needed: %w", binary, err)
 	}
 	folder, err := os.MkdirTemp("", "agentpair-")
 	if err != nil {
@@ -91,6 +94,7 @@ func (p *pair) steps(rest time.Duration) (steps []scenario.Step) {
 // of the agents.
 func (p *pair) prepare(ctx context.Context) {
 	for _, c := range p.fleet.Managed {
+		must.OK(c.ApplyFiles(ctx, file("cluster.yaml")))
 		if p.bring {
 			must.OK(c.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: workload}}))
 		} else {

@@ -51,11 +51,16 @@ func file(name string) string {
 	return filepath.Join(testkit.Root(), "e2e", "agentpair", "testdata", name)
 }
 
+// manifests is the folder with the principal's manifests in the source of a binary.
+func manifests(binary string) string {
+	return filepath.Join(filepath.Dir(binary), "install", "kubernetes", "principal")
+}
+
 // example returns deploy/examples/agent as this fleet needs it, with the principal's
 // installation of the binary's source.
 func (p *pair) example(ctx context.Context) []*unstructured.Unstructured {
 	text := strings.NewReplacer("PORT", strconv.Itoa(principalPort), "REDIS", p.fleet.Hub.Redis).Replace(string(must.Get(os.ReadFile(file("kustomization.yaml")))))
-	out := must.Get(scenario.RenderAgents(ctx, os.DirFS(filepath.Join(filepath.Dir(p.binary), "install", "kubernetes", "principal")), text))
+	out := must.Get(scenario.RenderAgents(ctx, os.DirFS(manifests(p.binary)), text))
 	path := filepath.Join(p.fleet.Processes.Folder(), "agents.yaml")
 	must.OK(os.WriteFile(path, out, 0o600))
 	return must.Get(env.ReadObjects(path))

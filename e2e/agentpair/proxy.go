@@ -96,7 +96,7 @@ func (p *pair) resourceProxy(ctx context.Context) string {
 		{"GET", guestbook, "", 200},
 		{"PATCH", guestbook, `{"metadata":{"annotations":{"restarted":"by-the-hub"}}}`, 200},
 		{"DELETE", config, `{"kind":"DeleteOptions","apiVersion":"v1"}`, 200},     // as client-go sends it: without, the agent fails
-		{"GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/admin", "", 403}, // not in role admin
+		{"GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/admin", "", 403}, // not in role hub-ui
 	} {
 		if status, answer, err := own.do(ctx, try.method, try.path, "", try.body); status != try.want {
 			must.OK(fmt.Errorf("%s %s: %d, want %d: %.300s, %w", try.method, try.path, status, try.want, answer, err))

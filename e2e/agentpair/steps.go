@@ -193,7 +193,7 @@ func (p *pair) leave(ctx context.Context) string {
 	}
 	for _, c := range p.fleet.Managed {
 		for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}} {
-			for _, name := range []string{agentName, "argocd-agent-params", "argocd-agent-ca", clientSecret, "mci-argocd-agent", "mci-argocd-agent-live-view-admin"} {
+			for _, name := range []string{agentName, "argocd-agent-params", "argocd-agent-ca", clientSecret, "mci-argocd-agent", "mci-argocd-agent-live-view-hub-ui"} {
 				if err := c.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, o); !apierrors.IsNotFound(err) {
 					must.OK(fmt.Errorf("%T %s is still on %s: %w", o, name, c.Name, err))
 				}

@@ -77,7 +77,7 @@ func Plan(is *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace, insta
 	if is == nil {
 		return Step{Verb: VerbCreate, Why: "the cluster is to be registered", Secret: secretFor(cluster, namespace, instanceLabel, want)}, nil
 	}
-	if (want.KeepShape || !want.Decided) && want.Agent == nil && is.Labels[argocd.AgentNameLabel] != "" {
+	if (want.KeepShape || !want.Decided) && want.Agent == nil && ofAnAgent(is) {
 		return Step{}, nil
 	}
 	if !want.Decided { // holders that have not decided yet stay

@@ -110,7 +110,7 @@ type ClusterWait struct {
 
 // PlannedWrite is one write that a dry run leaves out.
 type PlannedWrite struct {
-	// Verb is create, patch, delete, restart or sign.
+	// Verb is create, patch, delete or restart; wait where a further write is not known yet.
 	Verb string `json:"verb"`
 	Kind string `json:"kind"`
 	// +optional

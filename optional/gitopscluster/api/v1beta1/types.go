@@ -97,8 +97,9 @@ type AgentSettings struct {
 	// +optional
 	CreateNamespace bool `json:"createNamespace,omitempty"`
 	// ClusterRole on the clusters is what the hub's UI may do there through the agents: view
-	// for live resources, admin or one of your own for resource actions, too. Empty: nothing,
-	// or view with annotation live-view.
+	// for live resources, one of your own for resource actions, too. Kubernetes' cluster-admin,
+	// admin and edit are refused: they read every Secret. Empty: nothing, or view with
+	// annotation live-view.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([a-z0-9.:-]*[a-z0-9])?)?$`

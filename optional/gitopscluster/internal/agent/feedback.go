@@ -198,6 +198,19 @@ func rotated(addOn *addonv1alpha1.ManagedClusterAddOn) string {
 	return contract.Token(c.Message, &contract.Rejected{})
 }
 
+// notRotated is why the registration agent has no certificate, in its own words; "" when it
+// does not report that.
+func notRotated(addOn *addonv1alpha1.ManagedClusterAddOn) string {
+	if addOn == nil {
+		return ""
+	}
+	c := meta.FindStatusCondition(addOn.Status.Conditions, conditionRotated)
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return ""
+	}
+	return ". Its registration agent reports: " + contract.Message(c.Message, &contract.Rejected{})
+}
+
 // KeyGone reports whether the work agent has looked, by way of a [LeavingWork], and found
 // no client certificate's Secret.
 func KeyGone(leaving *workv1.ManifestWork) bool {

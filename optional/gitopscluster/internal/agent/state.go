@@ -108,7 +108,7 @@ func (s *State) explain(w Wanted, seen Seen, d deployed, failure string) {
 	case !s.ClientCertificate && !s.Connected:
 		s.wait(WaitsForClientCertificate, ReasonNotConnected, created(seen.AddOn), fmt.Sprintf(
 			"Secret %s/%s on the managed cluster holds no valid client certificate of generation %s; look at the CertificateSigningRequests with label %s=%s; for one that was denied or has waited too long the cluster asks anew by itself",
-			w.AgentNamespace, ClientSecretName, Group(w.Generation), CSRClusterLabel, w.Cluster))
+			w.AgentNamespace, ClientSecretName, Group(w.Generation), CSRClusterLabel, w.Cluster)+notRotated(seen.AddOn))
 	case !s.Deployed && d.image != "" && d.image != w.Image:
 		s.wait(WaitsForDeployment, ReasonVersionMismatch, d.observed, fmt.Sprintf("the agent runs image %s, and the principal takes only agents of its own version, %s", d.image, w.Image))
 	case !s.Deployed:

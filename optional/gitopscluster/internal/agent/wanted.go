@@ -55,6 +55,7 @@ const connectedReason = "Connected"
 // Reasons for which an agent is not connected.
 const (
 	ReasonAddOnNameTaken     = "AddOnNameTaken"
+	ReasonNameNotAllowed     = "NameNotAllowed"
 	ReasonImageUnknown       = "ImageUnknown"
 	ReasonBadConfig          = "BadConfig"
 	ReasonBadManifests       = "BadManifests"

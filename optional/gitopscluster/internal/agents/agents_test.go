@@ -135,9 +135,9 @@ func TestRestart(t *testing.T) {
 		return nil
 	})
 	testkit.Eventually(t, "a pass for the one that was not reconciled yet", func() error {
-		f.Reconciler.mu.Lock()
-		defer f.Reconciler.mu.Unlock()
-		if f.tasks[left] == nil {
+		f.store.mu.Lock()
+		defer f.store.mu.Unlock()
+		if f.store.tasks[left] == nil {
 			return errors.New("not yet")
 		}
 		return nil

@@ -8,7 +8,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -44,7 +43,7 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 			return ctrl.Result{}, err
 		}
 		var unknown []string
-		if reports, unknown, err = r.reports(ctx, v); err != nil {
+		if reports, unknown, err = r.reports.of(ctx, v); err != nil {
 			return ctrl.Result{}, err
 		}
 		if state, err = r.certificates(ctx, v, reports, unknown); err != nil {
@@ -53,20 +52,26 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 		if err := r.assign(next, v, state, reports); err != nil {
 			return ctrl.Result{}, err
 		}
-	case v.settled && len(v.there) == 0 && r.mayHaveCertificates(namespace) && !slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun }):
+	case v.settled && len(v.there) == 0 && r.store.mayHaveCertificates(namespace) && !slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun }):
 		if err := remove(ctx, r.applications, r.keeper, namespace); err != nil {
 			return ctrl.Result{}, err
 		}
-		r.setCertificates(namespace, false)
+		r.store.setCertificates(namespace, false)
 	}
 	certificates.MeasureAgents(namespace, v.renewal(reports))
-	r.release(next, v)
-	r.updateTasks(v, next)
+	look = min(look, r.release(next, v))
+	changed, reshaped := r.store.setTasks(v, next)
+	for _, name := range changed {
+		r.queue.Add(cluster(name))
+	}
+	if r.options.Reshaped != nil && len(reshaped) > 0 {
+		r.options.Reshaped(reshaped...)
+	}
 	statuses, err := r.statusesOf(ctx, v, state)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if r.setStatuses(v, statuses) && r.options.Changed != nil {
+	if r.store.setStatuses(v, statuses) && r.options.Changed != nil {
 		r.options.Changed(v.namespace)
 	}
 	return ctrl.Result{RequeueAfter: min(state.NextLook, look)}, nil
@@ -81,25 +86,14 @@ func remove(ctx context.Context, a *applications.Reader, k *certificates.Keeper,
 	return k.Remove(ctx, namespace)
 }
 
-// updateTasks has the clusters reconciled that have another task than before, and the
-// Secrets of those that may have another shape.
-func (r *Reconciler) updateTasks(v *view, next map[string]*task) {
-	changed, reshaped := r.setTasks(v, next)
-	for _, name := range changed {
-		r.queue.Add(cluster(name))
-	}
-	if r.options.Reshaped != nil && len(reshaped) > 0 {
-		r.options.Reshaped(reshaped...)
-	}
-}
-
 // view reads what is there.
 func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) {
 	there, err := r.present(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	v := r.snapshot(namespace)
+	v := r.store.snapshot(namespace)
+	v.keepOwners(there)
 	v.there, v.found, v.problems = there, map[types.NamespacedName]principal.Found{}, map[types.NamespacedName][]principal.Problem{}
 	seen, err := r.reader.Read(ctx, namespace)
 	if err != nil {
@@ -142,43 +136,9 @@ func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Re
 	}
 	slices.Sort(w.RotateCA)
 	if !w.DryRun {
-		r.setCertificates(v.namespace, true)
+		r.store.setCertificates(v.namespace, true)
 	}
 	return r.keeper.Ensure(ctx, w)
-}
-
-// reports returns what each cluster runs with. Of unknown ones it is not known.
-func (r *Reconciler) reports(ctx context.Context, v *view) (reports []pki.Report, unknown []string, err error) {
-	for name, p := range v.there {
-		if v.leaving(name) {
-			continue // its agent need not be let in any more: it holds up nothing
-		}
-		state, known := v.states[name]
-		t := v.tasks[name]
-		if !known && p.addOn != nil {
-			unknown = append(unknown, name)
-		}
-		report := pki.Report{
-			Cluster: name, Reachable: p.available, Connected: state.Connected, Bundle: state.Bundle, Generation: state.Generation,
-			Issued: p.issued(), SecretCurrent: r.options.SecretDigest == nil,
-		}
-		if report.Generation == 0 {
-			report.Generation = p.generation()
-		}
-		if state.Certificate != nil {
-			report.Holds = state.Certificate.Fingerprint
-		}
-		if !report.SecretCurrent && t != nil && t.digest != "" {
-			report.SecretCurrent = strings.TrimPrefix(r.options.SecretDigest(v.namespace, name), "sha256:") == t.digest
-		}
-		if report.Stuck, err = r.stuck(ctx, name, report.Generation); err != nil {
-			return nil, nil, err
-		}
-		reports = append(reports, report)
-	}
-	slices.SortFunc(reports, func(a, b pki.Report) int { return strings.Compare(a.Cluster, b.Cluster) })
-	slices.Sort(unknown)
-	return reports, unknown, nil
 }
 
 // assign says which agent each cluster gets that asks of this Argo CD are assigned.
@@ -189,7 +149,7 @@ func (r *Reconciler) assign(next map[string]*task, v *view, state certificates.S
 	}
 	for _, a := range v.specs {
 		for _, name := range a.Clusters {
-			if v.assigned[name] == a.Owner {
+			if v.assigned[name] == a.Owner && name != v.namespace {
 				clusters++
 				if _, there := v.there[name]; !there {
 					reports = append(reports, pki.Report{Cluster: name})
@@ -200,7 +160,7 @@ func (r *Reconciler) assign(next map[string]*task, v *view, state certificates.S
 	generations := pki.Generations(reports, state.SigningCA, state.TrustedCAs, atLeast, r.options.Limit.Of(clusters), time.Now())
 	for _, a := range v.specs {
 		for _, name := range a.Clusters {
-			if v.assigned[name] != a.Owner {
+			if v.assigned[name] != a.Owner || name == v.namespace {
 				continue
 			}
 			if next[name], err = newTask(v, a, state, name, generations[name]); err != nil {
@@ -231,18 +191,31 @@ func newTask(v *view, a Spec, state certificates.State, name string, generation 
 	return t, nil
 }
 
-// release has the agent leave where no GitOpsCluster wants it any more. One that has it in a dry run,
-// or has not been reconciled, keeps it.
-func (r *Reconciler) release(next map[string]*task, v *view) {
+// release has the agent leave where no GitOpsCluster wants it any more, and returns when to
+// look again at the latest. One that has it in a dry run, or has not been reconciled, keeps
+// it. An agent whose GitOpsCluster is not there stays for the grace period, since a hub that
+// is restored may have it late; then the oldest one in Argo CD's namespace decides.
+func (r *Reconciler) release(next map[string]*task, v *view) (look time.Duration) {
+	look = nextLook
 	for name, p := range v.there {
 		if _, wanted := v.assigned[name]; wanted {
+			r.orphaned.Delete(name)
 			continue
 		}
-		i := slices.IndexFunc(v.specs, func(a Spec) bool { return a.Owner == p.owner })
 		t := &task{namespace: v.namespace, owner: p.owner, untouched: !v.leaving(name)}
+		i := slices.IndexFunc(v.specs, func(a Spec) bool { return a.Owner == p.owner })
+		if i < 0 && v.settled {
+			since, _ := r.orphaned.LoadOrStore(name, time.Now())
+			began, _ := since.(time.Time)
+			if wait := r.options.Grace - time.Since(began); wait > 0 {
+				t.untouched, look = true, min(look, wait)
+			}
+			i = slices.IndexFunc(v.specs, func(a Spec) bool { return a.Owner.Namespace == v.namespace && !a.DryRun })
+		}
 		if i >= 0 {
-			t.abandon = v.specs[i].Abandon
+			t.owner, t.abandon = v.specs[i].Owner, v.specs[i].Abandon
 		}
 		next[name] = t
 	}
+	return look
 }

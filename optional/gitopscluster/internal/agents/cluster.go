@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -16,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -38,7 +39,7 @@ func (r *Reconciler) present(ctx context.Context, namespace string) (map[string]
 	addOnOf := map[string]bool{}
 	for i := range addOns.Items {
 		addOnOf[addOns.Items[i].Namespace] = true
-		if a := &addOns.Items[i]; a.Name == agent.AddOnName && agent.IsOurs(a) && r.argoOf(a) == namespace {
+		if a := &addOns.Items[i]; a.Name == agent.AddOnName && agent.IsOurs(a) && r.store.argoOf(a) == namespace {
 			there[a.Namespace] = presence{addOn: a, owner: ownerOf(a)}
 		}
 	}
@@ -47,11 +48,9 @@ func (r *Reconciler) present(ctx context.Context, namespace string) (map[string]
 		if addOnOf[w.Namespace] || !agent.IsOurs(w) || !slices.Contains([]string{agent.WorkName, agent.LeavingWorkName}, w.Name) {
 			continue
 		}
-		// The managed cluster may write annotations of its works: they count only while
-		// nothing else is known, after a start.
-		owner, argoNamespace := ownerOf(w), r.argoOf(w)
-		if t, _ := r.task(w.Namespace, namespace); t != nil {
-			owner, argoNamespace = t.owner, t.namespace
+		owner, argoNamespace, err := r.ownerWithoutAddOn(w)
+		if err != nil {
+			return nil, err
 		}
 		if argoNamespace == namespace {
 			there[w.Namespace] = presence{owner: owner}
@@ -69,26 +68,35 @@ func (r *Reconciler) present(ctx context.Context, namespace string) (map[string]
 	return there, nil
 }
 
-// argoOf returns the Argo CD whose agent an object is for, which need not be one of ours.
-// A work that outlived its add-on does not say so itself.
-func (r *Reconciler) argoOf(o client.Object) string {
-	if namespace, there := o.GetAnnotations()[agent.ArgoNamespaceAnnotation]; there {
-		return namespace
+// ownerWithoutAddOn returns whose an agent is, and of which Argo CD, that has no add-on any
+// more. The managed cluster may write its works: after a start its Secret says it, which we
+// keep until the agent has left. Where that is another writer's nobody is known.
+func (r *Reconciler) ownerWithoutAddOn(w client.Object) (owner types.NamespacedName, argoNamespace string, err error) {
+	if t, _ := r.store.task(w.GetNamespace(), ""); t != nil {
+		return t.owner, t.namespace, nil
 	}
-	return r.argoNamespaceOf(o.GetNamespace(), ownerOf(o))
-}
-
-// stuck reports whether the request of a cluster can never be signed.
-func (r *Reconciler) stuck(ctx context.Context, name string, generation int) (bool, error) {
-	if generation == 0 {
-		return false, nil
+	if r.options.Secret == nil {
+		return ownerOf(w), r.store.argoOf(w), nil
 	}
-	return sign.Stuck(ctx, r.client, r.signing, name, generation)
+	for _, namespace := range r.options.Namespaces {
+		holders, digest, err := r.options.Secret(namespace, w.GetNamespace())
+		if err != nil {
+			return owner, "", err
+		}
+		if digest == "" || len(holders) == 0 {
+			continue
+		}
+		if owner = ownerOf(w); !slices.Contains(holders, owner.String()) {
+			owner.Namespace, owner.Name, _ = contract.SplitKey(holders[0])
+		}
+		return owner, namespace, nil
+	}
+	return types.NamespacedName{}, r.options.Namespaces[0], nil
 }
 
 // reconcileCluster brings the agent to one cluster, or takes it off.
 func (r *Reconciler) reconcileCluster(ctx context.Context, name string) (ctrl.Result, error) {
-	t, _ := r.task(name, "")
+	t, _ := r.store.task(name, "")
 	switch {
 	case t == nil: // something of an agent that is not known yet
 		r.enqueueAll()
@@ -98,15 +106,17 @@ func (r *Reconciler) reconcileCluster(ctx context.Context, name string) (ctrl.Re
 	case t.wanted == nil:
 		return r.leave(ctx, name, t)
 	}
-	work := r.fleet.Ensure
+	var state agent.State
+	var err error
 	if t.dry {
-		work = r.fleet.Look
+		state, _, err = r.fleet.Plan(ctx, *t.wanted)
+	} else {
+		state, err = r.fleet.Ensure(ctx, *t.wanted)
 	}
-	state, err := work(ctx, *t.wanted)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if r.setState(name, state) {
+	if r.store.setState(name, state) {
 		r.queue.Add(argo(t.namespace))
 	}
 	return ctrl.Result{}, nil
@@ -127,7 +137,7 @@ func (r *Reconciler) leave(ctx context.Context, name string, t *task) (ctrl.Resu
 	if done && len(kept) > 0 && r.options.Abandoned != nil { // else the add-on would have gone in an earlier step
 		r.options.Abandoned(t.owner, name, kept)
 	}
-	changed := r.setLeaving(name, t, waitingFor, done)
+	changed := r.store.setLeaving(name, t, waitingFor, done)
 	if done && r.options.Reshaped != nil {
 		r.options.Reshaped(name)
 	}

@@ -34,12 +34,12 @@ func TestReconcile_unreadRequestsEndThePass(t *testing.T) {
 	f.delivered(c, holds("192.0.2.1"))
 	f.signed(c)
 	f.stop()
-	before := f.tasks[c]
-	f.client = noRequests{f.client}
+	before := f.store.tasks[c]
+	f.reports.client = noRequests{f.client}
 	if _, err := f.Reconcile(ctx, argo(f.namespace)); !errors.Is(err, errInjected) {
 		t.Errorf("the pass ended with %v", err)
 	}
-	if f.tasks[c] != before {
+	if f.store.tasks[c] != before {
 		t.Error("it went on with a guess")
 	}
 }

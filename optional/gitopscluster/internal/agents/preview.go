@@ -19,10 +19,10 @@ import (
 func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.NamespacedName]bool, options Options) (*Reconciler, error) {
 	c := reading{from: from}
 	r := newReconciler(c, c, options)
-	r.fleet, r.started, a.DryRun = fleet.Reading(c), true, true
-	r.specs[a.Owner] = a
+	r.fleet, r.store.started, a.DryRun = fleet.Reading(c), true, true
+	r.store.specs[a.Owner] = a
 	if !slices.Contains(options.Namespaces, a.ArgoNamespace) {
-		r.statuses[a.Owner] = Status{}
+		r.store.statuses[a.Owner] = Status{}
 		return r, nil
 	}
 	v, err := r.view(ctx, a.ArgoNamespace)
@@ -35,7 +35,7 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 		case others[p.owner]:
 			v.assigned[name] = p.owner
 		case p.owner == a.Owner && v.assigned[name] != a.Owner:
-			r.tasks[name] = &task{namespace: v.namespace, owner: a.Owner, untouched: true}
+			r.store.tasks[name] = &task{namespace: v.namespace, owner: a.Owner, untouched: true}
 		}
 	}
 	var state certificates.State
@@ -54,7 +54,7 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 	if err != nil {
 		return nil, err
 	}
-	r.statuses[a.Owner], r.complete[a.ArgoNamespace] = statuses[a.Owner], true
+	r.store.statuses[a.Owner], r.store.complete[a.ArgoNamespace] = statuses[a.Owner], true
 	return r, nil
 }
 
@@ -68,15 +68,15 @@ func (r *Reconciler) previewAgents(ctx context.Context, v *view, a Spec, state c
 		if err != nil {
 			return err
 		}
-		r.tasks[name] = t
+		r.store.tasks[name] = t
 		if !t.dry {
 			continue // it would be left as it is
 		}
-		now, err := r.fleet.Look(ctx, *t.wanted)
+		now, _, err := r.fleet.Plan(ctx, *t.wanted)
 		if err != nil {
 			return err
 		}
-		r.states[name] = now
+		r.store.states[name] = now
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package agents
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -22,9 +23,9 @@ import (
 // Reconciler reconciles Argo CDs of the hub and clusters with agents: a request without a
 // name is for an Argo CD, one without a namespace for a cluster.
 type Reconciler struct {
-	*store
+	store   *store
 	options Options
-	signing sign.Options
+	reports *reporter
 	client  client.Client
 	fleet   *fleet.Fleet
 	reader  *reader.Reader
@@ -32,12 +33,14 @@ type Reconciler struct {
 	// applications reads and writes those of the hub.
 	applications *applications.Reader
 	queue        enqueue.Queue
+	// orphaned are the clusters with an agent whose GitOpsCluster is not there, since when.
+	orphaned sync.Map
 }
 
 func newReconciler(c client.Client, live client.Reader, options Options) *Reconciler {
 	return &Reconciler{
 		store: newStore(options.Namespaces), options: options, client: c,
-		signing:      sign.Options{Namespaces: options.Namespaces, KeyNamespace: options.KeyNamespace, Lifetime: options.Lifetime},
+		reports:      &reporter{client: c, signing: sign.Options{Namespaces: options.Namespaces, KeyNamespace: options.KeyNamespace, Lifetime: options.Lifetime, Now: options.Now}, secret: options.Secret},
 		reader:       reader.New(c, live, time.Now),
 		keeper:       certificates.New(c, live, certificates.Options{CALife: options.CALife, KeyNamespace: options.KeyNamespace}),
 		applications: applications.New(c, live),
@@ -62,14 +65,14 @@ func (r *Reconciler) enqueueAll() {
 
 // Start says which GitOpsClusters there are; until each has been reconciled, no agent leaves.
 func (r *Reconciler) Start(owners []types.NamespacedName) {
-	if r.start(owners) {
+	if r.store.start(owners) {
 		r.enqueueAll()
 	}
 }
 
 // Set has what a GitOpsCluster wants carried out.
 func (r *Reconciler) Set(spec Spec) {
-	before, known, last := r.set(spec)
+	before, known, last := r.store.set(spec)
 	r.queue.Add(argo(spec.ArgoNamespace))
 	if last {
 		r.enqueueAll()
@@ -81,7 +84,7 @@ func (r *Reconciler) Set(spec Spec) {
 
 // Delete forgets a GitOpsCluster that was deleted.
 func (r *Reconciler) Delete(owner types.NamespacedName) {
-	before, known, last := r.remove(owner)
+	before, known, last := r.store.remove(owner)
 	if last {
 		r.enqueueAll()
 	}
@@ -89,6 +92,18 @@ func (r *Reconciler) Delete(owner types.NamespacedName) {
 		r.queue.Add(argo(before.ArgoNamespace))
 	}
 }
+
+// Status returns what became of a spec; false as long as that is not known.
+func (r *Reconciler) Status(owner types.NamespacedName) (Status, bool) { return r.store.status(owner) }
+
+// Has reports whether something of an Argo CD's agent is, or is to be, or may be, on a
+// cluster on behalf of a GitOpsCluster. An agent that another one has taken over is not.
+func (r *Reconciler) Has(owner types.NamespacedName, namespace, cluster string) bool {
+	return r.store.has(owner, namespace, cluster)
+}
+
+// Left reports whether nothing of what a GitOpsCluster wanted is left.
+func (r *Reconciler) Left(owner types.NamespacedName) bool { return r.store.left(owner) }
 
 // ErrNotKnown says that a cluster's Secret had better be left as it is.
 var ErrNotKnown = errors.New("it is not known yet whether the cluster has an agent")
@@ -105,7 +120,7 @@ func (r *Reconciler) Planned(namespace, cluster string) (server string, config [
 }
 
 func (r *Reconciler) shape(namespace, cluster string, planned bool) (server string, config []byte, err error) {
-	t, decided := r.task(cluster, namespace)
+	t, decided := r.store.task(cluster, namespace)
 	switch {
 	case t == nil && decided || t != nil && t.namespace != namespace:
 		return "", nil, nil

@@ -47,7 +47,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Reconciler,
 	if r.fleet, err = fleet.New(mgr); err != nil {
 		return nil, err
 	}
-	if err := sign.Setup(ctx, mgr, r.signing); err != nil {
+	if err := sign.Setup(ctx, mgr, r.reports.signing); err != nil {
 		return nil, err
 	}
 	secrets, err := certificates.Source(mgr, options.Namespaces, handler.TypedEnqueueRequestsFromMapFunc(

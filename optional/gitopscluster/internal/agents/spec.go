@@ -79,13 +79,15 @@ type Status struct {
 // older orders specs: a GitOpsCluster in the namespace of its Argo CD comes before others,
 // then the older one. The first has a cluster's agent.
 func older(a, b Spec) int {
-	elsewhere := func(s Spec) int {
-		if s.Owner.Namespace == s.ArgoNamespace {
-			return 0
-		}
-		return 1
-	}
 	return cmp.Or(elsewhere(a)-elsewhere(b), a.Created.Compare(b.Created), cmp.Compare(a.Owner.Namespace, b.Owner.Namespace), cmp.Compare(a.Owner.Name, b.Owner.Name))
+}
+
+// elsewhere is 1 for a GitOpsCluster of another namespace than its Argo CD's.
+func elsewhere(s Spec) int {
+	if s.Owner.Namespace == s.ArgoNamespace {
+		return 0
+	}
+	return 1
 }
 
 // task is what is to be done about the agent of one cluster.
@@ -138,8 +140,12 @@ type Options struct {
 	CALife, Lifetime time.Duration
 	// Limit is how many clusters get a new certificate at a time.
 	Limit limit.Limit
-	// SecretDigest returns the digest of the config in a cluster's Secret, "" when it has none.
-	SecretDigest func(namespace, cluster string) string
+	// Now is the clock of what is signed, nil: the system's.
+	Now func() time.Time
+	// Grace is how long an agent stays whose GitOpsCluster is not there.
+	Grace time.Duration
+	// Secret returns who holds a cluster's Secret of ours, and the digest of the config in it.
+	Secret func(namespace, cluster string) (holders []string, digest string, err error)
 	// Registered returns the clusters that Argo CD knows by a Secret of another writer, and
 	// whether one of them has an agent.
 	Registered func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error)

@@ -5,7 +5,6 @@ package agents
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -19,7 +18,7 @@ import (
 // statusesOf returns what has become of each spec.
 func (r *Reconciler) statusesOf(ctx context.Context, v *view, state certificates.State) (map[types.NamespacedName]Status, error) {
 	statuses := map[types.NamespacedName]Status{}
-	tasks, states, leaving := r.clusters()
+	tasks, states, leaving := r.store.clusters()
 	for _, a := range v.specs {
 		status := Status{Principal: v.found[a.Owner], PrincipalProblems: v.problems[a.Owner], CertificateProblems: state.Problems,
 			Agents: map[string]agent.State{}, Conflicts: map[string]types.NamespacedName{}, Leaving: map[string]string{}, Applications: &applications.Report{}}
@@ -32,6 +31,8 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, state certificates
 			}
 			if owner := v.assigned[name]; owner != a.Owner {
 				status.Conflicts[name] = owner
+			} else if name == v.namespace {
+				status.Agents[name] = agent.State{Reason: agent.ReasonNameNotAllowed, WaitingFor: agent.WaitsForWork, Message: "an agent would have the name of the hub's Argo CD namespace " + name + ", and reach what is in it; register the cluster with another name, or take it out of the Placement"}
 			} else if s, known := states[name]; known {
 				status.Agents[name] = s
 			}
@@ -61,7 +62,7 @@ func (r *Reconciler) plan(ctx context.Context, v *view, a Spec, state certificat
 		project.Why = "the clusters' own of that name is not overwritten by agents"
 		plan = append(plan, project)
 	}
-	tasks, _, _ := r.clusters()
+	tasks, _, _ := r.store.clusters()
 	for _, name := range slices.Sorted(maps.Keys(tasks)) {
 		t := tasks[name]
 		switch {
@@ -69,9 +70,9 @@ func (r *Reconciler) plan(ctx context.Context, v *view, a Spec, state certificat
 		case t.wanted == nil:
 			plan = append(plan, r.fleet.PlanLeave(name)...)
 		case t.wanted.Address != "":
-			writes, err := r.fleet.Plan(ctx, *t.wanted)
-			if err != nil {
-				return nil, fmt.Errorf("plan for cluster %s: %w", name, err)
+			_, writes, err := r.fleet.Plan(ctx, *t.wanted)
+			if err != nil { // it costs the plan of this cluster, and nobody else's status
+				writes = append(writes, agent.Write{Verb: "wait", Kind: "ManagedCluster", Name: name, Why: "what follows is known later: " + err.Error()})
 			}
 			plan = append(plan, writes...)
 		}

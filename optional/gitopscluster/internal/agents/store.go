@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 )
@@ -93,25 +94,21 @@ func (s *store) done(owner types.NamespacedName) (last bool) {
 	return last
 }
 
-// Status returns what became of a spec; false as long as that is not known.
-func (s *store) Status(owner types.NamespacedName) (Status, bool) {
+func (s *store) status(owner types.NamespacedName) (Status, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status, known := s.statuses[owner]
 	return status, known
 }
 
-// Has reports whether something of an Argo CD's agent is, or is to be, or may be, on a
-// cluster on behalf of a GitOpsCluster. An agent that another one has taken over is not.
-func (s *store) Has(owner types.NamespacedName, namespace, cluster string) bool {
+func (s *store) has(owner types.NamespacedName, namespace, cluster string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.tasks[cluster]
 	return t != nil && t.namespace == namespace && t.owner == owner || !s.isComplete(namespace)
 }
 
-// Left reports whether nothing of what a GitOpsCluster wanted is left.
-func (s *store) Left(owner types.NamespacedName) bool {
+func (s *store) left(owner types.NamespacedName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	spec, known := s.specs[owner]
@@ -133,15 +130,18 @@ func (s *store) task(cluster, namespace string) (t *task, decided bool) {
 	return s.tasks[cluster], s.settled() && s.isComplete(namespace)
 }
 
-// argoNamespaceOf returns the Argo CD of an object in a cluster's namespace that does not
-// name one itself.
-func (s *store) argoNamespaceOf(cluster string, owner types.NamespacedName) string {
+// argoOf returns the Argo CD whose agent an object is for, which need not be one of ours.
+// A work that outlived its add-on does not name it itself.
+func (s *store) argoOf(o client.Object) string {
+	if namespace, there := o.GetAnnotations()[agent.ArgoNamespaceAnnotation]; there {
+		return namespace
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.tasks[cluster]; t != nil {
+	if t := s.tasks[o.GetNamespace()]; t != nil {
 		return t.namespace
 	}
-	if spec, known := s.specs[owner]; known {
+	if spec, known := s.specs[ownerOf(o)]; known {
 		return spec.ArgoNamespace
 	}
 	return s.namespaces[0]

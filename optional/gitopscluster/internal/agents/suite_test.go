@@ -81,6 +81,9 @@ type fixture struct {
 	stop      func()
 	// wrap, unless nil, stands between the hub and the API server.
 	wrap func(http.RoundTripper) http.RoundTripper
+	// holders, unless nil, are what cluster Secrets say; grace is that of the options.
+	holders map[string][]string
+	grace   time.Duration
 
 	mu                  sync.Mutex
 	reshaped, abandoned []string
@@ -132,7 +135,11 @@ func (f *fixture) start() {
 		f.t.Fatal(err)
 	}
 	f.writes = writes
-	f.Reconciler, err = Setup(context.Background(), mgr, Options{Namespaces: []string{f.namespace}, Limit: limit.Limit{Percent: 20, Least: 1}, Reshaped: func(clusters ...string) {
+	var secret func(namespace, cluster string) ([]string, string, error)
+	if f.holders != nil {
+		secret = func(_, cluster string) ([]string, string, error) { return f.holders[cluster], "sha256:x", nil }
+	}
+	f.Reconciler, err = Setup(context.Background(), mgr, Options{Namespaces: []string{f.namespace}, Limit: limit.Limit{Percent: 20, Least: 1}, Grace: f.grace, Secret: secret, Reshaped: func(clusters ...string) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.reshaped = append(f.reshaped, clusters...)

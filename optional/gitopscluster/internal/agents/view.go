@@ -37,6 +37,24 @@ type view struct {
 	keepsDefault bool
 }
 
+// keepOwners leaves an agent with the GitOpsCluster that has it, as long as that one asks for
+// it and is as close to Argo CD as another one: which is older may change with a restore.
+func (v *view) keepOwners(there map[string]presence) {
+	specs := map[types.NamespacedName]Spec{}
+	for _, a := range v.specs {
+		if a.Agent != nil {
+			specs[a.Owner] = a
+		}
+	}
+	for name, p := range there {
+		is, asks := specs[p.owner]
+		other, known := specs[v.assigned[name]]
+		if p.addOn != nil && asks && known && elsewhere(is) == elsewhere(other) && slices.Contains(is.Clusters, name) {
+			v.assigned[name] = p.owner
+		}
+	}
+}
+
 // foundNames replaces the names that a GitOpsCluster has the principal's certificate made for.
 func (v *view) foundNames(owner types.NamespacedName, names []string) {
 	found := v.found[owner]

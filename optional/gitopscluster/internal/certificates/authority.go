@@ -100,48 +100,28 @@ func (p *pass) authorities(ctx context.Context) (*pki.Authorities, *corev1.Secre
 		p.fault(secret, &pki.Fault{Reason: pki.ReasonBroken, Text: err.Error()})
 		return nil, nil, nil //nolint:nilerr // a problem of the Secret, which is reported as one
 	}
-	moved, err := p.checkKey(ctx, kept, shown, found)
-	if err != nil {
-		return nil, nil, err
-	}
+	p.checkKey(kept, shown, found)
 	if shown != nil {
 		p.checkType(shown)
 	}
 	if !p.checkAuthorities(secret, found) {
 		return nil, nil, nil
 	}
-	if kept != nil || moved {
+	if kept != nil {
 		err = p.show(ctx, shown, found)
-	}
-	if moved {
-		secret = nil // it changes no more in this pass
 	}
 	return &found, secret, err
 }
 
-// checkKey reports a CA without key, and one whose key is beside the principal; ours is
-// copied away from there.
-func (p *pass) checkKey(ctx context.Context, kept, shown *corev1.Secret, found pki.Authorities) (moved bool, err error) {
+// checkKey reports a CA without key, and one whose key is beside the principal.
+func (p *pass) checkKey(kept, shown *corev1.Secret, found pki.Authorities) {
 	switch {
 	case found.Signing == nil:
 		p.fault(cmp.Or(kept, shown), &pki.Fault{Reason: pki.ReasonNoKey, Text: fmt.Sprintf("there is no key in it, and no Secret %s, so that nothing can be signed", p.key)})
-	case kept == nil && isOwn(shown): // as it was kept once
-		return true, p.moveKey(ctx, shown)
 	case kept == nil:
 		p.state.Problems = append(p.state.Problems, principal.Problem{Warning: true, Reason: ReasonKeyExposed, Message: fmt.Sprintf(
-			"the key of the CA is in Secret %s/%s, which the principal and Argo CD can read; move it, with its certificate, to Secret %s", shown.Namespace, shown.Name, p.key)})
+			"the key of the CA is in Secret %s/%s, which the principal and Argo CD can read; put a new CA with its key into Secret %s, since this key may have been read", shown.Namespace, shown.Name, p.key)})
 	}
-	return false, nil
-}
-
-// moveKey copies a CA from the principal's namespace to our own. Its key is then taken
-// away there by [pass.show].
-func (p *pass) moveKey(ctx context.Context, shown *corev1.Secret) error {
-	annotations := map[string]string{}
-	if rotated, was := shown.Annotations[rotatedAnnotation]; was {
-		annotations[rotatedAnnotation] = rotated
-	}
-	return p.create(ctx, p.key, corev1.SecretTypeTLS, shown.Data, annotations, "the key of the CA does not stay where the principal can read it")
 }
 
 // show has the Secret beside the principal hold the certificates of the CA, and no key. It

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -42,37 +41,6 @@ func TestKey_isNotBesideThePrincipal(t *testing.T) {
 	a.keyless()
 	if n := strings.Count(string(a.secret(caName).Data["ca.crt"]), "BEGIN"); n != 2 {
 		t.Errorf("the principal is shown %d CAs during the change", n)
-	}
-}
-
-// A key that is beside the principal moves with its CA: nothing is signed anew and nothing
-// restarts, wherever a pass ends.
-func TestKey_movesFromThePrincipalsNamespace(t *testing.T) {
-	for name, interrupted := range map[string]bool{"at once": false, "in two passes": true} {
-		t.Run(name, func(t *testing.T) {
-			a := newArgo(t)
-			a.principal()
-			before := a.ensure(func(w *Wanted) { w.RotateCA = []string{"once"} })
-			digest := a.deployment().Spec.Template.Annotations[agent.CertificatesAnnotation]
-			kept, shown := a.key(), a.secret(caName)
-			shown.Data, shown.Annotations[rotatedAnnotation] = kept.Data, kept.Annotations[rotatedAnnotation]
-			if err := hub.client.Update(t.Context(), shown); err != nil {
-				t.Fatal(err)
-			}
-			if !interrupted {
-				if err := hub.client.Delete(t.Context(), kept); err != nil {
-					t.Fatal(err)
-				}
-			}
-			after := a.ensure(func(w *Wanted) { w.RotateCA = []string{"once"} })
-			a.keyless()
-			if after.SigningCA != before.SigningCA || len(after.Problems) > 0 || a.deployment().Spec.Template.Annotations[agent.CertificatesAnnotation] != digest {
-				t.Errorf("CA %s, before %s, problems %v", after.SigningCA, before.SigningCA, after.Problems)
-			}
-			if again := a.ensure(func(w *Wanted) { w.RotateCA = []string{"once"} }); len(again.Writes) > 0 || again.SigningCA != before.SigningCA {
-				t.Errorf("it does not come to rest: %v", again.Writes)
-			}
-		})
 	}
 }
 

@@ -129,7 +129,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if c.argocd, err = env.Watchable(ctx, c.argocd, resources...); err != nil {
 		return err
 	}
-	watched := register.Caches(c.argocd...)
+	watched := gitops.Caches(c.argocd...)
 	if c.Agents {
 		maps.Copy(watched, agents.Caches(c.argocd))
 	}
@@ -152,7 +152,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := register.Setup(ctx, mgr, register.Options{Namespaces: c.argocd, InstanceLabel: c.InstanceLabel, Scope: assignments, Requeue: assignments.Requeue()}); err != nil {
+	if err := register.Setup(ctx, mgr, register.Options{Namespaces: c.argocd, InstanceLabel: c.InstanceLabel, Grace: c.Grace, Scope: assignments, Requeue: assignments.Requeue()}); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

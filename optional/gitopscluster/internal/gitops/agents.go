@@ -27,7 +27,7 @@ type Agents interface {
 	Planned(namespace, cluster string) (server string, config []byte, err error)
 }
 
-// none is for registration only.
+// none is for registration only. What an earlier run with agents has left stays as it is.
 type none struct{}
 
 func (none) Start([]types.NamespacedName)                      {}
@@ -36,15 +36,17 @@ func (none) Delete(types.NamespacedName)                       {}
 func (none) Status(types.NamespacedName) (agents.Status, bool) { return agents.Status{}, true }
 func (none) Has(types.NamespacedName, string, string) bool     { return false }
 func (none) Left(types.NamespacedName) bool                    { return true }
-func (none) Shape(string, string) (string, []byte, error)      { return "", nil, nil }
-func (none) Planned(string, string) (string, []byte, error)    { return "", nil, nil }
+func (none) Shape(string, string) (string, []byte, error)      { return "", nil, agents.ErrNotKnown }
+func (none) Planned(string, string) (string, []byte, error)    { return "", nil, agents.ErrNotKnown }
 
 // agentSpec returns what a GitOpsCluster that holds clusters wants of their agents.
 func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, holds map[string]bool) agents.Spec {
 	a := agents.Spec{
 		Owner: key(o), Created: o.CreationTimestamp.Time, ArgoNamespace: in.ArgoNamespace, Clusters: slices.Sorted(maps.Keys(holds)),
 		RotateCA: in.RotateCA, Abandon: in.Abandon, AtLeast: in.Generation,
-		DryRun: in.DryRun || in.Refusal != nil, // what cannot be followed leaves everything as it is
+		// What cannot be followed leaves everything as it is. It is deleted all the same,
+		// unless an annotation that cannot be read may have been to prevent that.
+		DryRun: in.DryRun || in.Refusal != nil && (o.DeletionTimestamp.IsZero() || in.Refusal.Reason == intent.ReasonBadAnnotation),
 	}
 	if w := in.Agent; w != nil && in.Refusal == nil && o.DeletionTimestamp.IsZero() {
 		field := "spec.gitopsAddon.argoCDAgent.serverAddress"

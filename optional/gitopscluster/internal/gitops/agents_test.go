@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -53,6 +54,16 @@ func (f *fleet) withPrincipal() {
 			}}}},
 		}}}},
 	}})
+}
+
+// A request of a cluster that has no agent any more is deleted with the rights of the
+// shipped roles.
+func TestRequestWithoutAddOn_isDeleted(t *testing.T) {
+	f := newFleet(t)
+	f.options.Agents = &agents.Options{Now: func() time.Time { return time.Now().Add(10 * time.Minute) }}
+	clusters := f.clusters(1)
+	f.start()
+	f.gone(f.request(clusters[0]))
 }
 
 // available has a cluster's namespace there and has it available.

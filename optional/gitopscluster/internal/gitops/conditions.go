@@ -33,7 +33,7 @@ const (
 )
 
 // deployReasons are those of an agent's state that belong to AgentsDeployed.
-var deployReasons = []string{agent.ReasonAddOnNameTaken, agent.ReasonImageUnknown, agent.ReasonBadConfig, agent.ReasonBadManifests, agent.ReasonWorkNotApplied}
+var deployReasons = []string{agent.ReasonNameNotAllowed, agent.ReasonAddOnNameTaken, agent.ReasonImageUnknown, agent.ReasonBadConfig, agent.ReasonBadManifests, agent.ReasonWorkNotApplied}
 
 // addAgents adds to facts what is known of the agents, of which before had conditions.
 func addAgents(status agents.Status, known bool, f found, before []metav1.Condition, facts *intent.Facts) {
@@ -141,7 +141,7 @@ func autonomous(mode string) string {
 // countAgents counts agents, and returns the conditions about them.
 func countAgents(f found, status agents.Status, facts *intent.Facts) (deployed, connected metav1.Condition) {
 	deployed = condition(v1beta1.ConditionAgentsDeployed, metav1.ConditionTrue, intent.ReasonAsExpected, "every cluster runs the agent that is wanted")
-	connected = condition(v1beta1.ConditionAgentsConnected, metav1.ConditionTrue, intent.ReasonAsExpected, "the principal has let every agent in")
+	connected = condition(v1beta1.ConditionAgentsConnected, metav1.ConditionTrue, intent.ReasonAsExpected, "the principal has let every agent in, as their clusters last reported; a cluster that hangs is noticed when Open Cluster Management reports it as unavailable")
 	worse := func(c *metav1.Condition, cluster, reason, message string) {
 		if c.Status == metav1.ConditionTrue {
 			*c = condition(c.Type, metav1.ConditionFalse, reason, "cluster "+cluster+": "+message)

@@ -37,6 +37,8 @@ const (
 // What is read, all of it through the cache.
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters,verbs=list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placements;placementdecisions,verbs=list;watch
+// Only Namespaces with a label of Argo CD's owner are read.
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 
 // hubReader reads what a GitOpsCluster is compared with, from the cache or the API server.
 type hubReader struct {
@@ -58,6 +60,20 @@ type found struct {
 	rivals  map[string]string
 	// held are the clusters that the GitOpsCluster has, as the Secrets say.
 	held map[string]bool
+}
+
+// admitted reads what the owner of an Argo CD's Namespace admits of other namespaces.
+func (h hubReader) admitted(ctx context.Context, o *v1beta1.GitOpsCluster) (intent.Admitted, error) {
+	name := intent.ArgoNamespace(o)
+	if name == o.Namespace {
+		return intent.Admitted{}, nil // it needs none
+	}
+	namespace := &corev1.Namespace{}
+	err := h.Get(ctx, client.ObjectKey{Name: name}, namespace)
+	if client.IgnoreNotFound(err) != nil {
+		return intent.Admitted{}, fmt.Errorf("get Namespace %s: %w", name, err)
+	}
+	return intent.AdmittedBy(namespace.Labels), nil
 }
 
 func (h hubReader) look(ctx context.Context, o *v1beta1.GitOpsCluster, in intent.Intent) (found, error) {

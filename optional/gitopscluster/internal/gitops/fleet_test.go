@@ -33,6 +33,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
@@ -56,7 +57,7 @@ type fleet struct {
 func newFleet(t testing.TB) *fleet {
 	t.Helper()
 	f := &fleet{t: t, argocd: unique("argocd"), team: unique("team")}
-	f.namespace(f.argocd)
+	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.argocd, Labels: map[string]string{intent.AdmitLabel: "true", intent.AdmitAgentsLabel: "true"}}})
 	f.namespace(f.team)
 	f.grantSecrets(f.argocd)
 	f.options = Options{Namespaces: []string{f.argocd}, RemovalLimit: limit.Limit{Percent: 20, Least: 1}, Recheck: 50 * time.Millisecond, HubNamespace: "default"}
@@ -103,7 +104,7 @@ func (f *fleet) start() (record *recorder, stop func()) {
 	as.Impersonate.UserName = account
 	as.Wrap(func(next http.RoundTripper) http.RoundTripper { record.next = next; return record })
 	skip := true
-	caches := register.Caches(f.options.Namespaces...)
+	caches := Caches(f.options.Namespaces...)
 	if f.options.Agents != nil {
 		maps.Copy(caches, agents.Caches(f.options.Namespaces))
 	}
@@ -118,7 +119,7 @@ func (f *fleet) start() (record *recorder, stop func()) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if err := register.Setup(f.t.Context(), mgr, register.Options{Namespaces: f.options.Namespaces, Scope: assignments, Requeue: assignments.Requeue()}); err != nil {
+	if err := register.Setup(f.t.Context(), mgr, register.Options{Namespaces: f.options.Namespaces, Grace: f.options.Grace, Scope: assignments, Requeue: assignments.Requeue()}); err != nil {
 		f.t.Fatal(err)
 	}
 	stop = testkit.Run(f.t, mgr)

@@ -5,6 +5,7 @@ package gitops
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,6 +18,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -121,6 +124,61 @@ func TestDeletion(t *testing.T) {
 	f.gone(o)
 	f.registered(clusters[3])
 	f.ready(other, 1)
+}
+
+// The deletion of a GitOpsCluster waits while clusters whose Secret would go have pulled
+// Applications: generators would delete these, and the workloads with them. A restart and
+// a number that is too small change nothing; a further GitOpsCluster that keeps the
+// Secret, or the confirmation, ends it.
+func TestDeletion_waitsForPulledApplications(t *testing.T) {
+	f := newFleet(t)
+	clusters := f.clusters(3)
+	f.placement("all", clusters...)
+	f.placement("first", clusters[0])
+	_, stop := f.start()
+	o := f.gitops("fleet", "all")
+	f.ready(o, 3)
+	for i, cluster := range clusters[:2] {
+		f.pulled(fmt.Sprintf("app-%d", i), cluster)
+	}
+	if err := hub.client.Delete(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	held := func(names ...string) {
+		t.Helper()
+		names = slices.Sorted(slices.Values(names))
+		testkit.Eventually(t, "the deletion to wait for "+strings.Join(names, ", "), func() error {
+			at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
+			if !strings.Contains(at.Status.Message, ": "+strings.Join(names, ", ")+". ") || !strings.Contains(at.Status.Message, fmt.Sprintf("%s to %d", intent.ConfirmRemovalAnnotation, len(names))) {
+				return fmt.Errorf("the message is %q", at.Status.Message)
+			}
+			return nil
+		})
+		f.registered(clusters...)
+	}
+	held(clusters[:2]...)
+	stop()
+	f.start()
+	confirm := func(n int) {
+		t.Helper()
+		testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) {
+			o.Annotations = map[string]string{intent.ConfirmRemovalAnnotation: strconv.Itoa(n)}
+		})
+	}
+	confirm(1)
+	held(clusters[:2]...)
+	f.ready(f.gitops("other", "first"), 1)
+	f.gone(o) // one is left, and one is confirmed
+	f.registered(clusters[0])
+}
+
+// pulled creates a pulled Application of a cluster in Argo CD's namespace.
+func (f *fleet) pulled(name, cluster string) {
+	f.t.Helper()
+	f.create(&argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: name, Labels: map[string]string{contract.PullLabel: "true"}, Annotations: map[string]string{contract.ClusterAnnotation: cluster}},
+		Spec:       json.RawMessage(`{"project":"default","source":{"repoURL":"https://example.com/x.git"},"destination":{"server":"https://kubernetes.default.svc"}}`),
+	})
 }
 
 // Secrets from before, that no GitOpsCluster holds, stay while there is none in the namespace

@@ -52,8 +52,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) settings() intent.Settings {
-	return intent.Settings{Namespaces: o.Namespaces, Agents: o.Agents != nil}
+func (o Options) settings(admitted intent.Admitted) intent.Settings {
+	return intent.Settings{Namespaces: o.Namespaces, Agents: o.Agents != nil, Admitted: admitted}
 }
 
 func (o Options) everyIn() string {

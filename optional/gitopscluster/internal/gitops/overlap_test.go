@@ -93,7 +93,7 @@ func TestTwoThatOverlap(t *testing.T) {
 func TestBesideRegistrationOfAll(t *testing.T) {
 	f := newFleet(t)
 	other := unique("argocd")
-	f.namespace(other)
+	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other, Labels: map[string]string{intent.AdmitLabel: "true"}}})
 	f.grantSecrets(other)
 	f.options.Every, f.options.Namespaces = true, append(f.options.Namespaces, other)
 	clusters := f.clusters(3)

@@ -21,9 +21,13 @@ import (
 // that need not be on the hub, and what it would say of it. It only reads.
 func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster, options Options) (v1beta1.GitOpsClusterStatus, error) {
 	options = options.withDefaults()
-	in := intent.Of(o, options.settings())
-	in.DryRun = true
 	h := hubReader{Reader: trimmed{reader}, everyIn: options.everyIn()}
+	admitted, err := h.admitted(ctx, o)
+	if err != nil {
+		return v1beta1.GitOpsClusterStatus{}, err
+	}
+	in := intent.Of(o, options.settings(admitted))
+	in.DryRun = true
 	f, err := h.look(ctx, o, in)
 	if err != nil {
 		return v1beta1.GitOpsClusterStatus{}, err

@@ -39,6 +39,8 @@ type Reconciler struct {
 	queue       enqueue.Queue
 	// since has the held clusters that are not selected. There is one worker.
 	since map[types.NamespacedName]map[string]time.Time
+	// begun are the GitOpsClusters whose deletion waits for no confirmation any more.
+	begun map[types.NamespacedName]bool
 }
 
 // Reconcile reconciles one GitOpsCluster.
@@ -50,6 +52,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	err := r.client.Get(ctx, request.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
 		delete(r.since, request.NamespacedName)
+		delete(r.begun, request.NamespacedName)
 		r.status.forget(request.NamespacedName)
 		r.agents.Delete(request.NamespacedName)
 		return ctrl.Result{}, r.assign(ctx, request.NamespacedName, found{}, nil)
@@ -57,8 +60,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("get GitOpsCluster %s: %w", request.NamespacedName, err)
 	}
-	in := intent.Of(o, r.options.settings())
 	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
+	admitted, err := h.admitted(ctx, o)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	in := intent.Of(o, r.options.settings(admitted))
 	f, err := h.look(ctx, o, in)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -74,6 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	facts.Decision, facts.Clusters.Leaving = decision, len(decision.Leaving)
 	status, known := r.agents.Status(key(o))
 	addAgents(status, known, f, o.Status.Conditions, &facts)
+	r.addKept(f, holds, decision.Go, &facts)
 	if in.DryRun {
 		agents := facts.Plan
 		if facts.Plan, err = r.plan(ctx, h, o, f, planned); err != nil {
@@ -90,6 +98,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if wait := r.status.waits(o, in, looked(status, known, f, facts.Missing)); wait > 0 {
+		if decision.Look > 0 {
+			wait = min(wait, decision.Look)
+		}
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	return r.status.write(ctx, o, facts, decision.Look)
@@ -181,6 +192,16 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 	if !controllerutil.ContainsFinalizer(o, intent.GitOpsClusterFinalizer) {
 		return ctrl.Result{}, nil
 	}
+	pulled, err := r.unconfirmed(ctx, o, f)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(pulled) > 0 && !f.intent.DryRun {
+		return r.holdDeletion(ctx, o, f, pulled)
+	}
+	if !f.intent.DryRun {
+		r.begun[key(o)] = true
+	}
 	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
 	facts := f.facts(o, func(string) string { return "" })
 	r.agents.Set(agentSpec(o, f.intent, nil))
@@ -200,6 +221,12 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 	if err := r.assign(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
 		return ctrl.Result{}, err
 	}
+	if facts.Leftover, err = r.leftover(ctx, o, f); err != nil {
+		return ctrl.Result{}, err
+	}
+	if facts.Leftover != "" {
+		return r.status.write(ctx, o, facts, pulledLook)
+	}
 	left, err := r.left(ctx, o, f)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -213,8 +240,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 // left reports whether something of a GitOpsCluster is left. The cache may not know yet
 // of a Secret that was just made for it.
 func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (bool, error) {
-	if f.intent.Refusal != nil && f.intent.Refusal.Reason == intent.ReasonNamespaceNotAllowed {
-		return false, nil // there never was anything, and its Secrets may not be read
+	if f.notAllowed() {
+		return false, nil // or leftover would have found it
 	}
 	if !r.agents.Left(key(o)) {
 		return true, nil
@@ -275,7 +302,7 @@ func (r *Reconciler) keep(owner types.NamespacedName, f found, holds map[string]
 		if r.assignments.hasReleased(owner, f.intent.ArgoNamespace, cluster) {
 			continue
 		}
-		if !known || r.agents.Has(owner, f.intent.ArgoNamespace, cluster) {
+		if !known || r.agents.Has(owner, f.intent.ArgoNamespace, cluster) || r.options.Agents == nil && f.hasAgent(cluster) {
 			kept[cluster] = true
 		}
 	}

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -26,13 +28,22 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
+// Caches returns what the manager's cache must hold for [Setup] and register.Setup: the
+// cluster Secrets of Argo CDs, and the Namespaces that admit GitOpsClusters of others.
+func Caches(namespaces ...string) map[client.Object]cache.ByObject {
+	all := register.Caches(namespaces...)
+	all[&corev1.Namespace{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{intent.AdmitLabel: "true"})}
+	return all
+}
+
 // Setup adds the controller to mgr, whose scheme must know GitOpsClusters and
-// Placements and whose cache must be built with register.Caches. It starts to watch once
+// Placements and whose cache must be built with [Caches]. It starts to watch once
 // the CustomResourceDefinition is ours, and returns the scope of package register.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments, error) {
 	options = options.withDefaults()
@@ -44,7 +55,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments
 	r := &Reconciler{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options, gate: newGate(mgr, options), assignments: assignments, agents: none{},
 		status: &statusWriter{client: mgr.GetClient(), recorder: recorder, wrote: map[types.NamespacedName]written{}},
-		since:  map[types.NamespacedName]map[string]time.Time{},
+		since:  map[types.NamespacedName]map[string]time.Time{}, begun: map[types.NamespacedName]bool{},
 	}
 	if options.Agents != nil {
 		if err := r.bringAgents(ctx, mgr, *options.Agents, recorder); err != nil {
@@ -60,12 +71,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments
 // bringAgents adds what brings argocd-agent to clusters.
 func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents.Options, recorder events.EventRecorder) error {
 	o.Namespaces, o.Limit = r.options.Namespaces, r.options.RemovalLimit
-	o.SecretDigest = func(namespace, cluster string) string {
+	o.Grace = r.options.Grace
+	o.Secret = func(namespace, cluster string) (holders []string, digest string, err error) {
 		secret := &corev1.Secret{}
-		if err := r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: clustersecret.Name(cluster)}, secret, client.UnsafeDisableDeepCopy); err != nil || !clustersecret.IsOwn(secret) {
-			return ""
+		err = r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: clustersecret.Name(cluster)}, secret, client.UnsafeDisableDeepCopy)
+		if err != nil || !clustersecret.IsOwn(secret) {
+			return nil, "", client.IgnoreNotFound(err)
 		}
-		return secret.Annotations[contract.ConfigDigestAnnotation]
+		return clustersecret.Holders(secret), secret.Annotations[contract.ConfigDigestAnnotation], nil
 	}
 	o.Registered = registered(r.client)
 	o.Changed = r.assignments.notifyChanged
@@ -142,6 +155,7 @@ func (r *Reconciler) control(mgr ctrl.Manager) error {
 		Watches(&clusterv1beta1.Placement{}, handler.EnqueueRequestsFromMapFunc(r.byPlacement(func(o client.Object) string { return o.GetName() }))).
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.byPlacement(func(o client.Object) string { return o.GetLabels()[clusterv1beta1.PlacementLabel] }))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.of(ctx, "") }), builder.WithPredicates(acceptanceChanged)).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request { return r.of(ctx, o.GetName()) })).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request { return r.of(ctx, o.GetNamespace()) })).
 		WatchesRawSource(r.queue.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: r.options.Backoff}).

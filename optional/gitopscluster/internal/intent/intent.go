@@ -31,10 +31,14 @@ const (
 // Reasons for which a spec is not accepted.
 const (
 	ReasonNamespaceNotAllowed = "NamespaceNotAllowed"
-	ReasonModeNotSupported    = "ModeNotSupported"
-	ReasonBadManifests        = "BadManifests"
-	ReasonBadField            = "BadField"
-	ReasonBadAnnotation       = "BadAnnotation"
+	// The owner of Argo CD's Namespace has not admitted GitOpsClusters of other namespaces, or
+	// their agents.
+	ReasonRegistrationNotAdmitted = "RegistrationNotAdmitted"
+	ReasonAgentsNotAdmitted       = "AgentsNotAdmitted"
+	ReasonModeNotSupported        = "ModeNotSupported"
+	ReasonBadManifests            = "BadManifests"
+	ReasonBadField                = "BadField"
+	ReasonBadAnnotation           = "BadAnnotation"
 )
 
 // Annotations on a GitOpsCluster.
@@ -57,6 +61,13 @@ const (
 	RotateCAAnnotation = contract.KeyPrefix + "rotate-ca"
 )
 
+// Labels with value "true" on the Namespace of an Argo CD. Its owner admits GitOpsClusters of
+// other namespaces with the first one, and with both those that bring agents.
+const (
+	AdmitLabel       = contract.KeyPrefix + "gitops-argo-namespace"
+	AdmitAgentsLabel = contract.KeyPrefix + "gitops-argo-namespace-agents"
+)
+
 // GitOpsClusterFinalizer is on a GitOpsCluster until its clusters are gone.
 const GitOpsClusterFinalizer = contract.KeyPrefix + "gitopscluster"
 
@@ -72,6 +83,17 @@ type Settings struct {
 	Namespaces []string
 	// Agents are delivered; else clusters are registered only.
 	Agents bool
+	// Admitted is what the labels of Argo CD's Namespace admit of other namespaces.
+	Admitted Admitted
+}
+
+// Admitted is what the owner of an Argo CD's Namespace admits of GitOpsClusters of others.
+type Admitted struct{ Registration, Agents bool }
+
+// AdmittedBy reads the labels of a Namespace.
+func AdmittedBy(labels map[string]string) Admitted {
+	registration := labels[AdmitLabel] == "true"
+	return Admitted{Registration: registration, Agents: registration && labels[AdmitAgentsLabel] == "true"}
 }
 
 // Intent is what a GitOpsCluster asks for.
@@ -138,7 +160,7 @@ func Of(o *v1beta1.GitOpsCluster, s Settings) Intent {
 	}
 	in.Agent = agent
 	in.RotateCA = contract.Token(o.Annotations[RotateCAAnnotation], &contract.Rejected{})
-	in.Refusal = firstProblem(shape(&o.Spec), allowed(o, in.ArgoNamespace, s.Namespaces), problem, in.annotations(o.Annotations))
+	in.Refusal = firstProblem(shape(&o.Spec), allowed(o, in.ArgoNamespace, s.Namespaces), in.admitted(o, s.Admitted), problem, in.annotations(o.Annotations))
 	if o.Namespace != in.ArgoNamespace {
 		in.keepToOwn(o.Annotations, &o.Spec)
 	}
@@ -153,6 +175,9 @@ func (in *Intent) keepToOwn(annotations map[string]string, spec *v1beta1.GitOpsC
 	}
 	if in.Agent != nil && spec.Principal != nil {
 		in.Unused = append(in.Unused, fmt.Sprintf("spec.principal: it concerns every agent of that Argo CD; set it on a GitOpsCluster in namespace %s", in.ArgoNamespace))
+	}
+	if in.Agent != nil && annotations[LiveViewAnnotation] != "" {
+		in.Unused = append(in.Unused, fmt.Sprintf("annotation %s: it grants rights on the clusters; set it on a GitOpsCluster in namespace %s", LiveViewAnnotation, in.ArgoNamespace))
 	}
 	for _, key := range []string{RotateCAAnnotation, CertificateGenerationAnnotation, RestartPrincipalAnnotation} {
 		if annotations[key] != "" {
@@ -202,6 +227,21 @@ func allowed(o *v1beta1.GitOpsCluster, namespace string, namespaces []string) *P
 		name, strings.Join(namespaces, ", "))}
 }
 
+// admitted refuses a GitOpsCluster of another namespace than its Argo CD's unless the owner of
+// that Argo CD admits it: members get its AppProjects, and with an agent its repositories.
+func (in *Intent) admitted(o *v1beta1.GitOpsCluster, a Admitted) *Problem {
+	const remedy = "set label %[2]s: \"true\" on Namespace %[1]s; until then nothing of this GitOpsCluster changes"
+	switch {
+	case o.Namespace == in.ArgoNamespace:
+		return nil
+	case !a.Registration:
+		return &Problem{ReasonRegistrationNotAdmitted, fmt.Sprintf("the Argo CD of namespace %[1]s admits no GitOpsClusters of other namespaces; "+remedy, in.ArgoNamespace, AdmitLabel)}
+	case in.Agent != nil && !a.Agents:
+		return &Problem{ReasonAgentsNotAdmitted, fmt.Sprintf("the Argo CD of namespace %[1]s admits no agents of GitOpsClusters of other namespaces; "+remedy, in.ArgoNamespace, AdmitAgentsLabel)}
+	}
+	return nil
+}
+
 func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
 	a := &Agent{RestartPrincipal: true}
 	var port string
@@ -241,6 +281,10 @@ func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
 	return a, firstProblem(problem, badManifests(a.Manifests))
 }
 
+// secretRoles are Kubernetes' own roles that a binding to all namespaces makes as good as
+// cluster-admin.
+var secretRoles = []string{"cluster-admin", "admin", "edit"}
+
 // minKeepAlive is what principals of argocd-operator accept: they close a connection with
 // more frequent pings.
 const minKeepAlive = 30 * time.Second
@@ -254,14 +298,14 @@ func (a *Agent) settings(o *v1beta1.GitOpsCluster, argocd string) *Problem {
 	if p := o.Spec.Principal; p != nil && o.Namespace == argocd {
 		a.Principal = *p
 	}
-	if live, _ := contract.IsTrue(o.Annotations[LiveViewAnnotation]); live {
+	if live, _ := contract.IsTrue(o.Annotations[LiveViewAnnotation]); live && o.Namespace == argocd {
 		a.Settings.ClusterRole = cmp.Or(a.Settings.ClusterRole, "view")
 	}
 	if k := a.Settings.KeepAlive; k != nil && k.Duration < minKeepAlive {
 		return &Problem{ReasonBadField, fmt.Sprintf("spec.agent.keepAlive is %s, and a principal may close connections that are pinged that often; set %s or more, or remove it", k.Duration, minKeepAlive)}
 	}
-	if a.Settings.ClusterRole == "cluster-admin" {
-		return &Problem{ReasonBadField, "spec.agent.clusterRole is cluster-admin, with which whoever reaches the hub's UI has every Secret of the clusters; name view, admin, or a ClusterRole of your own"}
+	if slices.Contains(secretRoles, a.Settings.ClusterRole) {
+		return &Problem{ReasonBadField, fmt.Sprintf("spec.agent.clusterRole is %s, which reads every Secret and acts as every ServiceAccount of the clusters; name view, or a ClusterRole of your own", a.Settings.ClusterRole)}
 	}
 	for _, pattern := range a.Settings.AllowedNamespaces {
 		if _, err := path.Match(pattern, ""); err != nil || strings.Contains(pattern, ",") {
@@ -271,13 +315,17 @@ func (a *Agent) settings(o *v1beta1.GitOpsCluster, argocd string) *Problem {
 	return nil
 }
 
+// openShiftGitOps is the one namespace of OpenShift's own that has an Argo CD.
+const openShiftGitOps = "openshift-gitops"
+
 // agentNamespace refuses namespaces in which the agent, which may write every Secret of its
 // own, would have more rights than Argo CD.
 func agentNamespace(name string) *Problem {
 	if len(validation.IsDNS1123Label(name)) > 0 {
 		return &Problem{ReasonBadField, "the agent's namespace on the clusters is no name of a namespace; correct it"}
 	}
-	if name == metav1.NamespaceDefault || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "open-cluster-management") {
+	if name == metav1.NamespaceDefault || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "open-cluster-management") ||
+		name == "openshift" || strings.HasPrefix(name, "openshift-") && name != openShiftGitOps {
 		return &Problem{ReasonBadField, fmt.Sprintf("the agent is not delivered to namespace %s, whose Secrets it could write; name the one of the clusters' Argo CD", name)}
 	}
 	return nil

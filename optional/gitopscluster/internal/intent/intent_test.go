@@ -46,14 +46,18 @@ func TestMeaning(t *testing.T) {
 		"words": {reason: "every word of the agent counts", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/agent-namespace: gitops, apps.open-cluster-management.io/live-view: 'true', apps.open-cluster-management.io/restart-principal: 'false'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + ", mode: autonomous, serverAddress: a, serverPort: '8443'}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(func(a *Agent) {
 			a.Mode, a.Address, a.Port, a.Namespace, a.Settings.ClusterRole, a.RestartPrincipal = ModeAutonomous, "a", 8443, "gitops", "view", false
 		})}},
-		"settings": {reason: "those of the agent count in Argo CD's namespace", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/live-view: 'true'}}\nspec: {" + placement + "agent: {allowedNamespaces: ['*'], createNamespace: true, clusterRole: admin, keepAlive: 50s, redis: {address: 'redis:6379'}}, principal: {service: s, deployment: d, agentImage: i}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(func(a *Agent) {
-			a.Settings = v1beta1.AgentSettings{AllowedNamespaces: []string{"*"}, CreateNamespace: true, ClusterRole: "admin", KeepAlive: &metav1.Duration{Duration: 50 * time.Second}, Redis: &v1beta1.AgentRedis{Address: "redis:6379"}}
+		"settings": {reason: "those of the agent count in Argo CD's namespace", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/live-view: 'true'}}\nspec: {" + placement + "agent: {allowedNamespaces: ['*'], createNamespace: true, clusterRole: ui, keepAlive: 50s, redis: {address: 'redis:6379'}}, principal: {service: s, deployment: d, agentImage: i}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(func(a *Agent) {
+			a.Settings = v1beta1.AgentSettings{AllowedNamespaces: []string{"*"}, CreateNamespace: true, ClusterRole: "ui", KeepAlive: &metav1.Duration{Duration: 50 * time.Second}, Redis: &v1beta1.AgentRedis{Address: "redis:6379"}}
 			a.Principal = v1beta1.PrincipalSpec{Service: "s", Deployment: "d", AgentImage: "i"}
 		})}},
-		"foreign settings": {reason: "and nowhere else", text: "spec: {" + placement + "agent: {clusterRole: admin}, principal: {deployment: d}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}, unused: "spec.agent spec.principal"},
+		"foreign settings": {reason: "and nowhere else", text: "spec: {" + placement + "agent: {clusterRole: ui}, principal: {deployment: d}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}, unused: "spec.agent spec.principal"},
 		"without an agent": {reason: "there is nothing that they could be of", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {createNamespace: true}, principal: {deployment: d}, argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}, unused: "spec.agent spec.principal"},
 		"often":            {reason: "principals close such connections", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {keepAlive: 10s}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
 		"everything":       {reason: "Secrets included", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {clusterRole: cluster-admin}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
+		"admin":            {reason: "which is as much, bound to all namespaces", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {clusterRole: admin}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
+		"foreign view":     {reason: "rights on the clusters come from Argo CD's namespace", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/live-view: 'true'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}, unused: "annotation apps.open-cluster-management.io/live-view"},
+		"OpenShift":        {reason: "nor OpenShift's own", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/agent-namespace: openshift-config}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
+		"OpenShift GitOps": {reason: "but where its Argo CD is", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/agent-namespace: openshift-gitops}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(func(a *Agent) { a.Namespace = "openshift-gitops" })}},
 		"no pattern":       {reason: "the agent would not start", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {allowedNamespaces: ['[']}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
 		"half":             {reason: "one switch is none, and is named", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, gitopsAddon: {argoCDAgent: {enabled: true}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}, unused: "gitopsAddon.argoCDAgent.enabled"},
 		"alpha":            {reason: "the other words always mean an agent, and the own namespace", text: "spec: {" + placement + "argoCDAgentAddon: {mode: managed}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(nil)}},
@@ -85,7 +89,7 @@ func TestMeaning(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Of(object(t, c.text), Settings{Namespaces: []string{"argocd", "team"}, Agents: true})
+			got := Of(object(t, c.text), Settings{Namespaces: []string{"argocd", "team"}, Agents: true, Admitted: Admitted{Registration: true, Agents: true}})
 			if c.refused != "" {
 				if got.Refusal == nil || got.Refusal.Reason != c.refused || !strings.Contains(got.Refusal.Message, " ") {
 					t.Fatalf("%s: refusal %+v", c.reason, got.Refusal)
@@ -148,5 +152,37 @@ func TestAgentsAreOff(t *testing.T) {
 	got := Of(object(t, "spec: {placementRef: {name: p}, argoCDAgentAddon: {}}"), Settings{Namespaces: []string{"team"}})
 	if got.Agent != nil || len(got.Unused) != 1 || !strings.Contains(got.Unused[0], "--agents") {
 		t.Errorf("agent %v, unused %q", got.Agent, got.Unused)
+	}
+}
+
+// A GitOpsCluster of another namespace than its Argo CD's needs the labels of that Namespace,
+// one for its clusters and one more for their agents. One in Argo CD's own needs none.
+func TestAdmission(t *testing.T) {
+	const registration, agents = "spec: {placementRef: {name: p}, argoServer: {argoNamespace: argocd}}", "spec: {placementRef: {name: p}, argoServer: {argoNamespace: argocd}, gitopsAddon: {enabled: true, argoCDAgent: {enabled: true}}}"
+	both := map[string]string{AdmitLabel: "true", AdmitAgentsLabel: "true"}
+	for name, c := range map[string]struct {
+		text, namespace string
+		labels          map[string]string
+		refused, label  string
+	}{
+		"nothing":               {registration, "team", nil, ReasonRegistrationNotAdmitted, AdmitLabel},
+		"another value":         {registration, "team", map[string]string{AdmitLabel: "yes"}, ReasonRegistrationNotAdmitted, AdmitLabel},
+		"agents alone":          {agents, "team", map[string]string{AdmitAgentsLabel: "true"}, ReasonRegistrationNotAdmitted, AdmitLabel},
+		"registration":          {registration, "team", map[string]string{AdmitLabel: "true"}, "", ""},
+		"agents, one label":     {agents, "team", map[string]string{AdmitLabel: "true"}, ReasonAgentsNotAdmitted, AdmitAgentsLabel},
+		"agents, both":          {agents, "team", both, "", ""},
+		"in its own, no labels": {agents, "argocd", nil, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := object(t, c.text)
+			o.Namespace = c.namespace
+			got := Of(o, Settings{Namespaces: []string{"argocd"}, Agents: true, Admitted: AdmittedBy(c.labels)}).Refusal
+			switch {
+			case c.refused == "" && got != nil || c.refused != "" && (got == nil || got.Reason != c.refused):
+				t.Errorf("refusal %+v, want %q", got, c.refused)
+			case got != nil && !strings.Contains(got.Message, "label "+c.label+`: "true" on Namespace argocd`):
+				t.Errorf("the message %q names another label than %s", got.Message, c.label)
+			}
+		})
 	}
 }

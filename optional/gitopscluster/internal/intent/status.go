@@ -49,6 +49,10 @@ type Facts struct {
 	Taken    map[string]string
 	// Decision is about the clusters that are not selected any more.
 	Decision Decision
+	// Unconfirmed are the clusters with pulled Applications that hold up the deletion.
+	Unconfirmed []string
+	// Leftover is what holds up the deletion besides, and its remedy.
+	Leftover string
 	// AgentsLeaving are clusters that an agent is being taken off, and what is waited for.
 	AgentsLeaving map[string]string
 	// Plan is what would be written.
@@ -152,14 +156,27 @@ func (f Facts) departing() metav1.Condition {
 	}
 	if len(f.AgentsLeaving) > 0 {
 		names := sortedKeys(f.AgentsLeaving)
-		return condition(kind, true, ReasonAgentLeaving, fmt.Sprintf("the agent is being taken off %s; %s. If that cluster will not come back, set annotation %s to \"abandon\" on this GitOpsCluster",
-			named(names), cmp.Or(f.AgentsLeaving[names[0]], "managed cluster "+names[0]+" has not been looked at yet"), contract.DeletionPolicyAnnotation))
+		message := fmt.Sprintf("the agent is being taken off %s; %s", named(names), cmp.Or(f.AgentsLeaving[names[0]], "managed cluster "+names[0]+" has not been looked at yet"))
+		if !f.Intent.Abandon {
+			message += fmt.Sprintf(". If that cluster will not come back, set annotation %s to \"abandon\" on this GitOpsCluster", contract.DeletionPolicyAnnotation)
+		}
+		return condition(kind, true, ReasonAgentLeaving, message)
 	}
 	return condition(kind, true, ReasonWaiting, fmt.Sprintf("%s are no longer selected and leave after --binding-grace: %s", clusters(len(v.Leaving)), named(v.Leaving)))
 }
 
 func (f Facts) ready(conditions []metav1.Condition) metav1.Condition {
 	const kind = v1beta1.ConditionReady
+	if n := len(f.Unconfirmed); n > 0 {
+		return condition(kind, false, ReasonHeldBack, fmt.Sprintf("the GitOpsCluster is not deleted yet: its Secrets of %s with pulled Applications would go: %s. Generators of ApplicationSets then delete these Applications, and their workloads with them. To delete it all the same, set annotation %s to %d",
+			clusters(n), named(f.Unconfirmed), ConfirmRemovalAnnotation, n))
+	}
+	if f.Deleting && f.Intent.Refusal != nil && f.Intent.Refusal.Reason == ReasonBadAnnotation {
+		return condition(kind, false, ReasonBadAnnotation, f.Intent.Refusal.Message+"; until then nothing of this GitOpsCluster is deleted")
+	}
+	if f.Deleting && f.Leftover != "" {
+		return condition(kind, false, ReasonDeleting, "the GitOpsCluster is not deleted yet: "+f.Leftover)
+	}
 	if f.Deleting {
 		return condition(kind, false, ReasonDeleting, fmt.Sprintf("the GitOpsCluster is deleted once its clusters have left; %d are still there", f.Clusters.Leaving))
 	}

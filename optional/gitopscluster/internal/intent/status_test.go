@@ -89,3 +89,13 @@ func TestStatusIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// An annotation that is set is not asked for.
+func TestLeaving_asksForAbandonOnce(t *testing.T) {
+	for set, want := range map[bool]bool{false: true, true: false} {
+		c := Facts{Intent: Intent{Abandon: set}, AgentsLeaving: map[string]string{"c1": "waiting"}}.departing()
+		if got := strings.Contains(c.Message, "deletion-policy"); got != want || c.Reason != ReasonAgentLeaving {
+			t.Errorf("abandon %t: %+v", set, c)
+		}
+	}
+}

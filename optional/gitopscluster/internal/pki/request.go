@@ -68,8 +68,9 @@ type Rules struct {
 type ClusterFacts struct {
 	Cluster          string
 	Exists, Accepted bool
-	// AddOn is set when our add-on is there, Leaving when it is being deleted.
-	AddOn, Leaving bool
+	// AddOn is set when our add-on is there, Leaving when it is being deleted; NoAddOn when
+	// there is none of that name.
+	AddOn, Leaving, NoAddOn bool
 	// Generation is the one that the add-on asks for, 0 for none.
 	Generation int
 	// Requests counts the requests by the cluster itself that are younger than [RequestAge].
@@ -83,6 +84,11 @@ func (r Rules) OwnRequest(csr *certificatesv1.CertificateSigningRequest, cluster
 	prefix := clusterPrefix + cluster + ":"
 	return cluster != "" && !strings.Contains(cluster, ":") && strings.HasPrefix(user, prefix) && len(user) > len(prefix) &&
 		slices.Contains(csr.Spec.Groups, clusterPrefix+cluster)
+}
+
+// OfACluster reports whether a request was made by the registration agent of some cluster.
+func OfACluster(csr *certificatesv1.CertificateSigningRequest) bool {
+	return strings.HasPrefix(csr.Spec.Username, clusterPrefix)
 }
 
 // Evaluate returns what becomes of a request of our signer.

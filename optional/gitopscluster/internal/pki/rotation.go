@@ -35,8 +35,13 @@ type Report struct {
 	Holds string
 	// Stuck is set when its request can never be signed, so that it has to ask anew.
 	Stuck bool
+	// Full is set while its registration agent makes no request, since the hub has too many:
+	// a raised generation would have it delete its key, and get no other.
+	Full bool
+	// Since is since when its add-on asks for this generation, as far as that is known.
+	Since time.Time
 	// SecretCurrent is set when the hub's Argo CD knows it by the present client
-	// certificate of the resource proxy.
+	// certificate of the resource proxy, or by none of ours.
 	SecretCurrent bool
 }
 
@@ -57,6 +62,16 @@ func (r Report) runs(ca string, now time.Time) bool {
 		return ok && r.Connected && wanted(newest) && !now.Before(newest.At.Add(settled))
 	}
 	return r.Connected && slices.ContainsFunc(r.Issued, func(i Issued) bool { return i.SHA256 == r.Holds && wanted(i) })
+}
+
+// recent reports whether a cluster may still be on its way to the certificate that its add-on
+// asks for.
+func (r Report) recent(now time.Time) bool {
+	began := r.Since
+	if newest, issued := r.newest(); issued && newest.Generation == r.Generation {
+		began = newest.At
+	}
+	return began.IsZero() || now.Before(began.Add(away))
 }
 
 // hasOwn reports whether a certificate of the generation that is requested was issued.
@@ -171,14 +186,15 @@ func Advance(is Authorities, facts Facts) (Authorities, Step, Waiting, error) {
 	return is, NoStep, Waiting{}, nil
 }
 
-// waitToSwitch names the agents that would refuse a principal with a certificate of the
-// new CA, and the principal if it would refuse such agents.
+// waitToSwitch names the clusters whose agents would refuse a principal, or whose cluster
+// Secrets a resource proxy, with a certificate of the new CA; and the principal if it would
+// refuse such agents.
 func waitToSwitch(is Authorities, facts Facts) Waiting {
 	waiting := Waiting{Step: Switch, Principal: !facts.PrincipalRuns}
 	digest := BundleDigest(is.Bundle())
 	young := facts.Now.Before(is.Next.Certificate.NotBefore.Add(skew + away))
 	for _, r := range facts.Reports {
-		if r.Generation > 0 && r.Bundle != digest && (r.Connected || young && r.Reachable) {
+		if r.Generation > 0 && (!r.SecretCurrent || r.Bundle != digest && (r.Connected || young && r.Reachable)) {
 			waiting.Clusters = append(waiting.Clusters, r.Cluster)
 		}
 	}
@@ -208,7 +224,7 @@ func waitToDrop(is Authorities, facts Facts) Waiting {
 // generation. No more than limit clusters are on their way at once: an agent whose
 // certificate is being replaced is away for a moment, and if something is wrong with
 // the new ones, for longer. Clusters that are out of reach neither get a new generation
-// nor hold up the others.
+// nor hold up the others; one that does not come back holds them up for ten minutes.
 func Generations(reports []Report, ca string, trusted []string, atLeast, limit int, now time.Time) map[string]int {
 	wanted := make(map[string]int, len(reports))
 	var outdated []Report
@@ -219,11 +235,12 @@ func Generations(reports []Report, ca string, trusted []string, atLeast, limit i
 		switch {
 		case r.Generation == 0:
 			wanted[r.Cluster] = max(atLeast, 1)
+		case r.Full:
 		case r.Stuck || r.refused(ca, trusted):
 			wanted[r.Cluster] = max(r.Generation+1, atLeast)
 		case r.hasOwn() && (newest.CA != ca || r.Generation < atLeast):
 			outdated = append(outdated, r)
-		case issued && r.Reachable && !r.runs(ca, now) && (newest.Generation != r.Generation || len(r.Issued) > 1):
+		case issued && r.Reachable && !r.runs(ca, now) && (newest.Generation != r.Generation || len(r.Issued) > 1) && r.recent(now):
 			underway++
 		}
 	}

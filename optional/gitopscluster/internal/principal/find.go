@@ -61,7 +61,13 @@ const (
 	ReasonVersion           = "VersionNotSupported"
 	ReasonNotAllowed        = "NamespacesNotAllowed"
 	ReasonNoResourceProxy   = "NoResourceProxy"
-	ReasonPingsRefused      = "PingsRefused"
+	// ReasonNotRunning: its Deployment has no replicas.
+	ReasonNotRunning = "PrincipalNotRunning"
+	// ReasonVersionUnknown: its image names no version.
+	ReasonVersionUnknown = "VersionUnknown"
+	// ReasonOtherFiles: it reads certificates that gitopscluster does not keep, or none.
+	ReasonOtherFiles   = "OtherCertificates"
+	ReasonPingsRefused = "PingsRefused"
 )
 
 // Problem is what is not as it has to be, with the remedy.

@@ -245,6 +245,13 @@ func TestSettings(t *testing.T) {
 		"its own image":   {reason: "who names the agents' image has seen to it", image: "agent:v0.8.1", change: container(func(c *corev1.Container) { c.Image = "argocd-agent:v0.8.1" }), reasons: []string{ReasonVersion}, warning: true, says: "0.8.1"},
 		"self":            {reason: "Argo CD would know a cluster twice", change: args("--auth="+AuthValue, "--destination-based-mapping", "--enable-self-cluster-registration"), reasons: []string{ReasonSelfRegistration}, says: "--enable-self-cluster-registration=false"},
 		"everything":      {reason: "each is told", change: args("--auth=userpass:x", "--enable-self-cluster-registration=true"), reasons: []string{ReasonAuth, ReasonMapping, ReasonSelfRegistration}, says: "argocd"},
+		"no TLS":          {reason: "agents speak TLS", change: args("--auth="+AuthValue, "--destination-based-mapping", "--insecure-plaintext"), reasons: []string{ReasonOtherFiles}, says: "cannot connect"},
+		"other Secret":    {reason: "its certificate is not ours", change: args("--auth="+AuthValue, "--destination-based-mapping", "--tls-secret-name=mine"), reasons: []string{ReasonOtherFiles}, says: "--tls-secret-name=argocd-agent-principal-tls"},
+		"other CA":        {reason: "it refuses our agents", change: args("--auth="+AuthValue, "--destination-based-mapping", "--tls-ca-secret-name", "mine"), reasons: []string{ReasonOtherFiles}, says: "agents are refused"},
+		"a file":          {reason: "nobody knows what is in it", change: args("--auth="+AuthValue, "--destination-based-mapping", "--tls-cert=/x/tls.crt"), reasons: []string{ReasonOtherFiles}, warning: true, says: "does not keep"},
+		"the defaults":    {reason: "they may be set", change: args("--auth="+AuthValue, "--destination-based-mapping", "--tls-secret-name=argocd-agent-principal-tls", "--insecure-plaintext=false", "--tls-cert=")},
+		"no replicas":     {reason: "nobody answers", change: func(d *appsv1.Deployment) { none := int32(0); d.Spec.Replicas = &none }, reasons: []string{ReasonNotRunning}, says: "scale it to 1"},
+		"digest":          {reason: "its version cannot be checked", change: container(func(c *corev1.Container) { c.Image = "agent@sha256:0123" }), reasons: []string{ReasonVersionUnknown}, warning: true, says: "agent@sha256:0123"},
 		"no container":    {reason: "it is none", change: func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers = nil }, reasons: []string{ReasonNotFound}, says: "no container"},
 	}
 	for title, c := range cases {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 )
 
 // setting is one of the principal that has to fit the agents. The names are those of
@@ -28,9 +30,28 @@ var (
 	proxySetting   = setting{"enable-resource-proxy", "ARGOCD_PRINCIPAL_ENABLE_RESOURCE_PROXY", "principal.resource-proxy.enable", "", "principal.resourceProxy.enabled: %s"}
 	pingSetting    = setting{"keepalive-min-interval", "ARGOCD_PRINCIPAL_KEEP_ALIVE_MIN_INTERVAL", "principal.keep-alive.min-interval", "server.keepAliveMinInterval: %q", "principal.keepAlive.minInterval: %q"}
 	selfSetting    = setting{"enable-self-cluster-registration", "ARGOCD_PRINCIPAL_ENABLE_SELF_CLUSTER_REGISTRATION", "", "", "principal.additionalArgs: [--enable-self-cluster-registration=%s]"}
-	imageSetting   = setting{operator: `image: "quay.io/argoprojlabs/argocd-agent:%s"`, chart: "image.tag: %q"}
-	typeSetting    = setting{operator: "server.service.type: %s", chart: "service.type: %s"}
+	// What the principal serves with, and whom it trusts.
+	plaintextSetting = setting{"insecure-plaintext", "ARGOCD_PRINCIPAL_INSECURE_PLAINTEXT", "principal.tls.insecure-plaintext", "", ""}
+	imageSetting     = setting{operator: `image: "quay.io/argoprojlabs/argocd-agent:%s"`, chart: "image.tag: %q"}
+	typeSetting      = setting{operator: "server.service.type: %s", chart: "service.type: %s"}
 )
+
+// fileSettings are those that say where the principal's certificates are, with what
+// gitopscluster keeps; refuses: with another value no agent is let in.
+var fileSettings = []struct {
+	setting
+	want    string
+	refuses bool
+}{
+	{plaintextSetting, "false", true},
+	{setting{"tls-secret-name", "ARGOCD_PRINCIPAL_TLS_SECRET_NAME", "principal.tls.secret-name", "", ""}, "argocd-agent-principal-tls", true},
+	{setting{"tls-ca-secret-name", "ARGOCD_PRINCIPAL_TLS_SERVER_ROOT_CA_SECRET_NAME", "principal.tls.server.root-ca-secret-name", "", ""}, agent.CASecretName, true},
+	{setting{"tls-cert", "ARGOCD_PRINCIPAL_TLS_SERVER_CERT_PATH", "principal.tls.server.cert-path", "", ""}, "", false},
+	{setting{"root-ca-path", "ARGOCD_PRINCIPAL_TLS_SERVER_ROOT_CA_PATH", "principal.tls.server.root-ca-path", "", ""}, "", false},
+	{setting{"resource-proxy-secret-name", "ARGOCD_PRINCIPAL_RESOURCE_PROXY_SECRET_NAME", "principal.resource-proxy.secret-name", "", ""}, "argocd-agent-resource-proxy-tls", false},
+	{setting{"resource-proxy-ca-secret-name", "ARGOCD_PRINCIPAL_RESOURCE_PROXY_CA_SECRET_NAME", "principal.resource-proxy.ca.secret-name", "", ""}, agent.CASecretName, false},
+	{setting{"resource-proxy-cert-path", "ARGOCD_PRINCIPAL_RESOURCE_PROXY_TLS_CERT_PATH", "principal.resource-proxy.tls.cert-path", "", ""}, "", false},
+}
 
 // installation is what an object of the principal was made from. What is set on the object
 // itself is lost when that is applied again, with an operator at once.

@@ -131,7 +131,8 @@ func TestInstallations(t *testing.T) {
 			after:     []string{ReasonNotExposed},
 		},
 		"openshift": {
-			installed: []string{ReasonAuthNotAnchored, ReasonMapping},
+			installed: []string{ReasonAuthNotAnchored, ReasonMapping, ReasonVersionUnknown},
+			after:     []string{ReasonVersionUnknown}, // its image has a digest
 			want: Found{
 				Address: "openshift-gitops-agent-principal-argocd.apps.example.com", Source: SourceRoute, Service: "openshift-gitops-agent-principal",
 				Deployment: "openshift-gitops-agent-principal", Restartable: true, ProxyService: "openshift-gitops-agent-principal-resource-proxy",

@@ -55,6 +55,13 @@ func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 	}
 	configuration := configured{installation: installationOf(wanted.Namespace, deployment), container: container, params: seen.Params}
 	problems := checkSettings(configuration, wanted)
+	if r := deployment.Spec.Replicas; r != nil && *r == 0 {
+		problems = append(problems, Problem{Reason: ReasonNotRunning, Message: fmt.Sprintf("Deployment %s/%s has 0 replicas, so no agent is connected; scale it to 1", wanted.Namespace, deployment.Name)})
+	}
+	if found.Version == "" && found.Image != "" && wanted.AgentImage == "" {
+		problems = append(problems, Problem{Warning: true, Reason: ReasonVersionUnknown, Message: fmt.Sprintf(
+			"the principal's image %s names no version: agents run the same image with settings for %sx, and nothing checks that these fit; see to it that it is one, and then name it in spec.principal.agentImage", clip(found.Image), supported)})
+	}
 	if found.Version != "" && !strings.HasPrefix(found.Version, supported) {
 		problems = append(problems, Problem{Warning: wanted.AgentImage != "", Reason: ReasonVersion, Message: fmt.Sprintf(
 			"the principal is of version %s, and agents get the settings of %sx, of which another version may not know some: after a restore of the hub it may delete and recreate Applications; %s, or, if you know that they fit, name the agents' image in spec.principal.agentImage",
@@ -218,6 +225,7 @@ func checkSettings(p configured, wanted Wanted) []Problem {
 	if on, known := p.is(selfSetting); known && on {
 		problems = append(problems, Problem{Reason: ReasonSelfRegistration, Message: "agents register themselves with the principal, so that Argo CD would know a cluster twice: " + p.remedy(selfSetting, "false")})
 	}
+	problems = append(problems, checkFiles(p)...)
 	problems = append(problems, checkNamespaces(p, wanted)...)
 	problems = append(problems, checkKeepAlive(p, wanted)...)
 	if on, known := p.is(proxySetting); known && !on && p.has(proxySetting) {
@@ -226,6 +234,28 @@ func checkSettings(p configured, wanted Wanted) []Problem {
 	if host, known := p.value(listenSetting); known && loopback(host) {
 		problems = append(problems, Problem{Reason: ReasonListensOnLoopback, Message: fmt.Sprintf(
 			"the principal listens on %s, which no managed cluster reaches: %s", host, p.remedy(listenSetting, "0.0.0.0"))})
+	}
+	return problems
+}
+
+// checkFiles compares what the principal reads its certificates from with what gitopscluster
+// keeps.
+func checkFiles(p configured) []Problem {
+	var problems []Problem
+	for _, f := range fileSettings {
+		value, known := p.value(f.setting)
+		if !known || value == "" || value == f.want {
+			continue
+		}
+		effect := "gitopscluster does not keep that certificate, and does not know whether agents trust it"
+		switch {
+		case f.setting == plaintextSetting:
+			effect = "agents speak TLS, and cannot connect"
+		case f.refuses:
+			effect = fmt.Sprintf("gitopscluster keeps Secret %s, and agents are refused", f.want)
+		}
+		problems = append(problems, Problem{Warning: !f.refuses, Reason: ReasonOtherFiles, Message: fmt.Sprintf(
+			"the principal runs with %s %q: %s; %s", f.setting.flag, clip(value), effect, p.remedy(f.setting, f.want))})
 	}
 	return problems
 }

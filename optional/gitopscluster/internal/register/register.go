@@ -56,6 +56,10 @@ type Reconciler struct {
 	recorder      events.EventRecorder
 
 	foreign sync.Map // Secrets of another writer, as logged
+	// grace is how long a ManagedCluster has to be missing before its Secret goes, missing
+	// since when it is, by its name.
+	grace   time.Duration
+	missing sync.Map
 }
 
 // Reconcile makes the Secrets of one ManagedCluster what they should be.
@@ -66,6 +70,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	there := !apierrors.IsNotFound(err)
 	if there && err != nil {
 		return ctrl.Result{}, fmt.Errorf("get ManagedCluster %s: %w", request.Name, err)
+	}
+	if there {
+		r.missing.Delete(request.Name)
 	}
 	var result ctrl.Result
 	var failed error
@@ -90,6 +97,9 @@ func (r *Reconciler) reconcile(ctx context.Context, namespace string, cluster *c
 		r.forget(namespace, cluster.Name)
 		known := cluster
 		if !there {
+			if wait := r.waits(cluster.Name, secret); wait > 0 {
+				return ctrl.Result{RequeueAfter: wait}, nil
+			}
 			known = nil
 		}
 		step, err := clustersecret.Plan(secret, known, namespace, r.instanceLabel, want)
@@ -110,6 +120,18 @@ func (r *Reconciler) reconcile(ctx context.Context, namespace string, cluster *c
 		return r.create(ctx, namespace, cluster, want)
 	}
 	return r.update(ctx, namespace, cluster, secret, want)
+}
+
+// waits returns how long the Secret of a ManagedCluster that is missing stays: a hub that is
+// restored may have its Secrets before its ManagedClusters.
+func (r *Reconciler) waits(cluster string, secret *corev1.Secret) time.Duration {
+	if secret == nil || !clustersecret.IsOwn(secret) {
+		return 0
+	}
+	now := time.Now()
+	since, _ := r.missing.LoadOrStore(cluster, now)
+	began, _ := since.(time.Time)
+	return r.grace - now.Sub(began)
 }
 
 // rival returns a cluster Secret of another writer that stands for a cluster, or nil.

@@ -5,13 +5,17 @@ package register
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -186,4 +190,39 @@ func TestUndecided(t *testing.T) {
 	}
 	w.set(name, clustersecret.Want{Decided: true, Released: []string{"c/c"}})
 	held("d/d")
+}
+
+// The Secret of a ManagedCluster that is missing stays for the grace period: a hub that is
+// restored may have its Secrets first.
+func TestMissingCluster_keepsItsSecretForTheGracePeriod(t *testing.T) {
+	a := newArgo(t)
+	w := &wishes{want: map[string]clustersecret.Want{}, reads: map[string]int{}}
+	a.scope, a.requeue, a.grace = w, w.queue.Source(), 3*time.Second
+	name := unique("c")
+	w.want[name] = clustersecret.Want{Registered: true, Decided: true}
+	c := a.cluster(name, nil)
+	a.start(nil)
+	before := a.registered(name, nil)
+	if err := hub.client.Delete(context.Background(), c); err != nil {
+		t.Fatal(err)
+	}
+	w.setAndWait(t, name, clustersecret.Want{Registered: true, Decided: true})
+	a.cluster(name, map[string]string{"restored": "true"})
+	after := a.registered(name, func(s *corev1.Secret) error {
+		if s.Labels["restored"] != "true" {
+			return errors.New("it is as before")
+		}
+		return nil
+	})
+	if after.UID != before.UID {
+		t.Error("the Secret was deleted within the grace period")
+	}
+	began := time.Now()
+	if err := hub.client.Delete(context.Background(), &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+		t.Fatal(err)
+	}
+	a.absent(name)
+	if lasted := time.Since(began); lasted < a.grace {
+		t.Errorf("it went after %s", lasted)
+	}
 }

@@ -6,6 +6,7 @@ package register
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -33,6 +34,8 @@ type Options struct {
 	InstanceLabel string
 	// Scope says which clusters are registered.
 	Scope Scope
+	// Grace is how long a ManagedCluster has to be missing before its Secret goes.
+	Grace time.Duration
 	// Requeue has clusters reconciled for which there is no event, by name; nil: none.
 	Requeue source.Source
 	// Backoff decides when a failed cluster is tried again; nil: [boot.Backoff].
@@ -73,6 +76,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		scope:         options.Scope,
 		instanceLabel: options.InstanceLabel,
 		recorder:      mgr.GetEventRecorder("gitopscluster"),
+		grace:         options.Grace,
 	}
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Secret{}, secretsByCluster, byCluster); err != nil {
 		return fmt.Errorf("index Secrets by cluster: %w", err)

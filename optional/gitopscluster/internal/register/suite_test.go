@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -58,6 +59,7 @@ type argo struct {
 	t             *testing.T
 	namespace     string
 	instanceLabel string
+	grace         time.Duration
 	scope         Scope
 	requeue       source.Source
 	backoff       workqueue.TypedRateLimiter[reconcile.Request]
@@ -91,7 +93,7 @@ func (a *argo) start(wrap func(client.WithWatch) client.Client) (writes *atomic.
 	if err != nil {
 		a.t.Fatalf("create manager: %v", err)
 	}
-	if err := Setup(a.t.Context(), mgr, Options{Namespaces: []string{a.namespace}, Scope: a.scope, Requeue: a.requeue, InstanceLabel: a.instanceLabel, Backoff: a.backoff}); err != nil {
+	if err := Setup(a.t.Context(), mgr, Options{Namespaces: []string{a.namespace}, Scope: a.scope, Requeue: a.requeue, InstanceLabel: a.instanceLabel, Grace: a.grace, Backoff: a.backoff}); err != nil {
 		a.t.Fatal(err)
 	}
 	return writes, testkit.Run(a.t, mgr)

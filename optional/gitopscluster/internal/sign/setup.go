@@ -137,24 +137,42 @@ func ownRequests(ctx context.Context, reader client.Reader, rules pki.Rules, clu
 	if err := reader.List(ctx, &list, client.MatchingFields{byCluster: cluster}); err != nil {
 		return nil, fmt.Errorf("list CertificateSigningRequests of cluster %s: %w", cluster, err)
 	}
-	return slices.DeleteFunc(list.Items, func(csr certificatesv1.CertificateSigningRequest) bool {
-		return csr.Spec.SignerName != agent.SignerName || !rules.OwnRequest(&csr, cluster)
-	}), nil
+	return own(list.Items, rules, cluster), nil
 }
 
-// Stuck reports whether the last request of a cluster can never be signed, so that its
-// registration agent, which waits for it, has to be made to ask anew by a raised
-// generation. reader is a client of a manager with [Setup].
-func Stuck(ctx context.Context, reader client.Reader, options Options, cluster string, generation int) (bool, error) {
+func own(requests []certificatesv1.CertificateSigningRequest, rules pki.Rules, cluster string) []certificatesv1.CertificateSigningRequest {
+	return slices.DeleteFunc(requests, func(csr certificatesv1.CertificateSigningRequest) bool {
+		return csr.Spec.SignerName != agent.SignerName || !rules.OwnRequest(&csr, cluster)
+	})
+}
+
+// Requests is what the requests of a cluster say about the next one.
+type Requests struct {
+	// Stuck: the last one can never be signed, so that the registration agent, which waits
+	// for it, has to be made to ask anew by a raised generation.
+	Stuck bool
+	// Full: the registration agent makes no further request until some are gone.
+	Full bool
+}
+
+// RequestsOf reads the requests of a cluster whose add-on asks for a generation. reader is a
+// client of a manager with [Setup].
+func RequestsOf(ctx context.Context, reader client.Reader, options Options, cluster string, generation int) (Requests, error) {
 	options = options.withDefaults()
-	requests, err := ownRequests(ctx, reader, options.rules(), cluster)
-	if err != nil || len(requests) == 0 {
-		return false, err
+	var list certificatesv1.CertificateSigningRequestList
+	if err := reader.List(ctx, &list, client.MatchingFields{byCluster: cluster}); err != nil {
+		return Requests{}, fmt.Errorf("list CertificateSigningRequests of cluster %s: %w", cluster, err)
+	}
+	found := Requests{Full: len(list.Items) >= pki.MaxRequests}
+	requests := own(list.Items, options.rules(), cluster)
+	if len(requests) == 0 {
+		return found, nil
 	}
 	last := slices.MaxFunc(requests, func(a, b certificatesv1.CertificateSigningRequest) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})
 	requested := pki.RequestedGeneration(last.Spec.Request)
 	old := !options.Now().Before(last.CreationTimestamp.Add(pki.RequestAge))
-	return requested == generation && len(last.Status.Certificate) == 0 && (old || refused(&last)), nil
+	found.Stuck = requested == generation && len(last.Status.Certificate) == 0 && (old || refused(&last))
+	return found, nil
 }

@@ -32,13 +32,16 @@ import (
 
 const (
 	// again is when a request that waits is looked at, if nothing happens before.
-	again        = 30 * time.Second
+	again = 30 * time.Second
+	// settled is how old a request is before it may be deleted: its cluster has read the
+	// answer, and the cache has the add-on that it was made for.
+	settled      = time.Minute
 	fieldOwner   = "multicluster-integrations-sign"
 	actionSign   = "Sign"
 	reasonNoSign = "NoSigningKey"
 )
 
-// +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests,verbs=list;watch
+// +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests,verbs=list;watch;delete
 // +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests/approval;certificatesigningrequests/status,verbs=update
 // +kubebuilder:rbac:groups=certificates.k8s.io,resources=signers,resourceNames=open-cluster-management.io/mci-argocd-agent,verbs=approve;sign
 // +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,verbs=list;watch
@@ -70,12 +73,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("get CertificateSigningRequest %s: %w", request.Name, err)
 	}
-	if csr.Spec.SignerName != agent.SignerName || refused(csr) {
+	if csr.Spec.SignerName != agent.SignerName {
 		return ctrl.Result{}, nil
 	}
 	addOn, facts, err := r.facts(ctx, csr)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if useless(csr, r.rules, facts, addOn) {
+		if young := csr.CreationTimestamp.Add(settled).Sub(r.now()); young > 0 {
+			return ctrl.Result{RequeueAfter: min(young, again)}, nil
+		}
+		return ctrl.Result{}, r.delete(ctx, csr)
+	}
+	if refused(csr) {
+		return ctrl.Result{}, nil
 	}
 	if len(csr.Status.Certificate) > 0 {
 		r.waiting.Delete(csr.Name)
@@ -84,6 +96,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	verdict := r.rules.Evaluate(csr, facts, r.now())
 	switch verdict.Decision {
 	case pki.Deny:
+		if approved(csr) { // the API server refuses both
+			verdict.Final = true
+			return r.wait(ctx, csr, addOn, verdict), nil
+		}
 		return requeueOnConflict(r.deny(ctx, csr, verdict))
 	case pki.Sign:
 		return r.sign(ctx, csr, addOn, verdict)
@@ -114,7 +130,8 @@ func (r *Reconciler) facts(ctx context.Context, csr *certificatesv1.CertificateS
 			facts.Requests++
 		}
 	}
-	addOn, err := r.addOn(ctx, facts.Cluster)
+	addOn, gone, err := r.addOn(ctx, facts.Cluster)
+	facts.NoAddOn = gone
 	if addOn != nil {
 		facts.AddOn, facts.Leaving, facts.Generation = true, !addOn.DeletionTimestamp.IsZero(), WantedGeneration(addOn)
 	}
@@ -122,18 +139,46 @@ func (r *Reconciler) facts(ctx context.Context, csr *certificatesv1.CertificateS
 }
 
 // addOn returns the add-on of a cluster, nil unless it is ours and names an Argo CD that
-// we may sign for.
-func (r *Reconciler) addOn(ctx context.Context, cluster string) (*addonv1alpha1.ManagedClusterAddOn, error) {
-	addOn := &addonv1alpha1.ManagedClusterAddOn{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: cluster, Name: agent.AddOnName}, addOn)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("get ManagedClusterAddOn %s/%s: %w", cluster, agent.AddOnName, err)
+// we may sign for. gone reports that the cluster has no add-on of that name.
+func (r *Reconciler) addOn(ctx context.Context, cluster string) (addOn *addonv1alpha1.ManagedClusterAddOn, gone bool, err error) {
+	addOn = &addonv1alpha1.ManagedClusterAddOn{}
+	err = r.client.Get(ctx, client.ObjectKey{Namespace: cluster, Name: agent.AddOnName}, addOn)
+	if apierrors.IsNotFound(err) {
+		return nil, true, nil
 	}
-	if err != nil || addOn.Annotations[contract.RegisteredByAnnotation] != contract.RegisteredBy ||
+	if err != nil {
+		return nil, false, fmt.Errorf("get ManagedClusterAddOn %s/%s: %w", cluster, agent.AddOnName, err)
+	}
+	if addOn.Annotations[contract.RegisteredByAnnotation] != contract.RegisteredBy ||
 		!slices.Contains(r.namespaces, addOn.Annotations[agent.ArgoNamespaceAnnotation]) {
-		return nil, nil //nolint:nilerr // there is none, which is no error here
+		return nil, false, nil
 	}
-	return addOn, nil
+	return addOn, false, nil
+}
+
+// useless reports whether nobody waits for a request any more: its cluster has no add-on, or
+// the add-on is newer than the request or asks for a later generation. A request in the
+// name of a cluster by another one is useless once it is denied. OCM's registration agent
+// makes no request while the hub has ten of its add-on, and OCM deletes them after an hour.
+func useless(csr *certificatesv1.CertificateSigningRequest, rules pki.Rules, facts pki.ClusterFacts, addOn *addonv1alpha1.ManagedClusterAddOn) bool {
+	switch {
+	case !rules.OwnRequest(csr, facts.Cluster):
+		return refused(csr) && pki.OfACluster(csr)
+	case facts.NoAddOn:
+		return true
+	case addOn == nil || facts.Leaving || facts.Generation == 0:
+		return false
+	}
+	generation := pki.RequestedGeneration(csr.Spec.Request)
+	return csr.CreationTimestamp.Before(&addOn.CreationTimestamp) || generation > 0 && generation < facts.Generation
+}
+
+func (r *Reconciler) delete(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) error {
+	if err := r.client.Delete(ctx, csr, client.Preconditions{UID: &csr.UID}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete CertificateSigningRequest %s: %w", csr.Name, err)
+	}
+	ctrl.LoggerFrom(ctx).V(1).Info("deleted a request for a certificate of argocd-agent that nobody waits for any more")
+	return nil
 }
 
 // WantedGeneration is the generation that an add-on asks the registration agent for, 0 for none.

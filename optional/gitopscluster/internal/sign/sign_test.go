@@ -119,15 +119,12 @@ func TestNeverSigned(t *testing.T) {
 func TestWaits(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
-	edit := func(accepted bool) {
-		testkit.Edit(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c}}, func(m *clusterv1.ManagedCluster) { m.Spec.HubAcceptsClient = accepted })
-	}
-	edit(false)
+	a.accept(c, false)
 	a.addOn(c, 1)
 	csr := a.ask(c, 1)
 	a.pending(csrs{"a cluster that is not accepted": csr})
 	a.event(c, "ClusterNotAccepted", "set spec.hubAcceptsClient")
-	edit(true)
+	a.accept(c, true)
 	a.signed(csr)
 
 	// The add-on may come after the request, and so may its generation.
@@ -147,6 +144,12 @@ func TestWaits(t *testing.T) {
 	}
 	a.pending(csrs{"an add-on that is being deleted": a.ask(leaving, 1)})
 	testkit.Edit(t, hub.client, a.stored(leaving), func(o *addonv1alpha1.ManagedClusterAddOn) { o.Finalizers = nil })
+}
+
+// accept sets whether the hub accepts a cluster.
+func (a *argo) accept(cluster string, accepted bool) {
+	a.t.Helper()
+	testkit.Edit(a.t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}}, func(m *clusterv1.ManagedCluster) { m.Spec.HubAcceptsClient = accepted })
 }
 
 // event waits for an Event about the add-on of a cluster.

@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 		return errors.Join(
 			hub.client.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: certificates.DefaultKeyNamespace}}),
 			grant("sign", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: signer},
-				rule("certificates.k8s.io", "certificatesigningrequests", "get", "list", "watch"),
+				rule("certificates.k8s.io", "certificatesigningrequests", "get", "list", "watch", "delete"),
 				rule("certificates.k8s.io", "certificatesigningrequests/approval", "update"),
 				rule("certificates.k8s.io", "certificatesigningrequests/status", "update"),
 				rbacv1.PolicyRule{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"signers"}, Verbs: []string{"approve", "sign"}, ResourceNames: []string{agent.SignerName}},

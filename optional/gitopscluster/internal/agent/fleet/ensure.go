@@ -10,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,80 +55,6 @@ func (f *Fleet) Ensure(ctx context.Context, w agent.Wanted) (agent.State, error)
 		return agent.State{}, err
 	}
 	return f.report(ctx, seen.AddOn, state)
-}
-
-// Look returns what is known of the agent on a cluster, and writes nothing. It is what
-// [Fleet.Ensure] would return if it had nothing to write.
-func (f *Fleet) Look(ctx context.Context, w agent.Wanted) (agent.State, error) {
-	seen, _, err := f.seen(ctx, &w)
-	if err != nil {
-		return agent.State{}, err
-	}
-	return agent.StateOf(w, seen, f.now())
-}
-
-// Plan returns what [Fleet.Ensure] would write now, for a dry run.
-func (f *Fleet) Plan(ctx context.Context, w agent.Wanted) ([]agent.Write, error) {
-	seen, problem, err := f.seen(ctx, &w)
-	if err != nil || problem != "" {
-		return nil, err
-	}
-	var plan []agent.Write
-	add := func(verb, kind, name, why string) {
-		plan = append(plan, agent.Write{Verb: verb, Kind: kind, Namespace: w.Cluster, Name: name, Why: why})
-	}
-	if want := agent.AddOn(w); seen.AddOn == nil {
-		add("create", kind(want), want.Name, "the registration agent asks for a client certificate because of it")
-	} else if !same(seen.AddOn, want) || !registered(seen.AddOn, w) {
-		add("patch", kind(want), want.Name, "its owner, namespace or registration differs")
-	}
-	want, err := agent.Work(w, agent.CertificateName(seen.Work, seen.AddOn, w.AgentNamespace))
-	switch {
-	case err != nil:
-		return nil, err
-	case seen.Work == nil:
-		add("create", kind(want), want.Name, "it delivers argocd-agent")
-	case !carries(seen.Work, want) || !sameSpec(seen.Work.Spec, want.Spec):
-		add("patch", kind(want), want.Name, "what it delivers differs")
-	}
-	return plan, nil
-}
-
-// PlanLeave returns what [Fleet.Leave] would write in the end, for a dry run.
-func (f *Fleet) PlanLeave(cluster string) []agent.Write {
-	work, addOn := kind(&workv1.ManifestWork{}), kind(&addonv1alpha1.ManagedClusterAddOn{})
-	return []agent.Write{
-		{Verb: "delete", Kind: work, Namespace: cluster, Name: agent.WorkName, Why: "no GitOpsCluster asks for argocd-agent there"},
-		{Verb: "create", Kind: work, Namespace: cluster, Name: agent.LeavingWorkName, Why: "it looks whether the client certificate's key is gone"},
-		{Verb: "delete", Kind: addOn, Namespace: cluster, Name: agent.AddOnName, Why: "the registration agent removes the key because of it"},
-		{Verb: "delete", Kind: work, Namespace: cluster, Name: agent.LeavingWorkName, Why: "the key is gone"},
-	}
-}
-
-// seen reads what the hub says about a cluster, leaves out what is not ours, and has the
-// wanted agent follow its configuration.
-func (f *Fleet) seen(ctx context.Context, w *agent.Wanted) (seen agent.Seen, problem string, err error) {
-	cluster, err := f.cluster(ctx, w.Cluster)
-	if err != nil {
-		return seen, "", err
-	}
-	seen.Cluster = status.ClusterOf(w.Cluster, cluster)
-	if seen.AddOn, err = find(ctx, f, w.Cluster, agent.AddOnName, &addonv1alpha1.ManagedClusterAddOn{}); err != nil {
-		return seen, "", err
-	}
-	if seen.Work, err = find(ctx, f, w.Cluster, agent.WorkName, &workv1.ManifestWork{}); err != nil {
-		return seen, "", err
-	}
-	if seen.AddOn != nil && foreign(seen.AddOn) != "" {
-		problem, seen.AddOn = foreign(seen.AddOn), nil
-	}
-	if seen.Work != nil && foreign(seen.Work) != "" {
-		problem, seen.Work = foreign(seen.Work), nil
-	}
-	if _, p, err := f.configure(ctx, w, cluster, seen.AddOn); err != nil || p != "" {
-		return seen, p, err
-	}
-	return seen, problem, nil
 }
 
 // blocked is the state of a cluster for which nothing more can be done.

@@ -75,7 +75,7 @@ func TestPlan(t *testing.T) {
 		w := *r.wanted
 		change(&w)
 		before := r.writes.Load()
-		writes, err := r.fleet.Plan(context.Background(), w)
+		_, writes, err := r.fleet.Plan(context.Background(), w)
 		if err != nil || r.writes.Load() != before {
 			t.Fatalf("%d writes, %v", r.writes.Load()-before, err)
 		}

@@ -85,7 +85,7 @@ func New(mgr ctrl.Manager) (*Fleet, error) {
 	return f, nil
 }
 
-// Reading returns a Fleet without caches, for [Fleet.Plan] and [Fleet.Look] alone.
+// Reading returns a Fleet without caches, for [Fleet.Plan] alone.
 func Reading(c client.Client) *Fleet {
 	return &Fleet{objects: c, clusters: c, client: c, now: time.Now}
 }
@@ -97,6 +97,7 @@ func (f *Fleet) Reader() client.Reader { return f.objects }
 // requests is called with the cluster.
 func (f *Fleet) Sources(requests func(cluster string) []reconcile.Request) []source.Source {
 	of := func(o client.Object) []reconcile.Request { return requests(o.GetNamespace()) }
+	all := func(ctx context.Context) []reconcile.Request { return everyAddOn(ctx, f.objects, of) }
 	return []source.Source{
 		source.Kind(f.watched.objects, &addonv1alpha1.ManagedClusterAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(_ context.Context, a *addonv1alpha1.ManagedClusterAddOn) []reconcile.Request { return of(a) })),
@@ -104,11 +105,11 @@ func (f *Fleet) Sources(requests func(cluster string) []reconcile.Request) []sou
 			func(_ context.Context, w *workv1.ManifestWork) []reconcile.Request { return of(w) })),
 		source.Kind(f.watched.objects, &addonv1alpha1.ClusterManagementAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(ctx context.Context, _ *addonv1alpha1.ClusterManagementAddOn) []reconcile.Request {
-				return f.all(ctx, of)
+				return all(ctx)
 			})),
 		source.Kind(f.watched.objects, &addonv1alpha1.AddOnDeploymentConfig{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(ctx context.Context, _ *addonv1alpha1.AddOnDeploymentConfig) []reconcile.Request {
-				return f.all(ctx, of)
+				return all(ctx)
 			})),
 		source.Kind(f.watched.clusters, &clusterv1.ManagedCluster{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(ctx context.Context, c *clusterv1.ManagedCluster) []reconcile.Request {
@@ -121,10 +122,10 @@ func (f *Fleet) Sources(requests func(cluster string) []reconcile.Request) []sou
 	}
 }
 
-// all returns the requests for every add-on.
-func (f *Fleet) all(ctx context.Context, requests func(client.Object) []reconcile.Request) []reconcile.Request {
+// everyAddOn returns the requests for every add-on.
+func everyAddOn(ctx context.Context, objects client.Reader, requests func(client.Object) []reconcile.Request) []reconcile.Request {
 	var list addonv1alpha1.ManagedClusterAddOnList
-	if err := f.objects.List(ctx, &list); err != nil {
+	if err := objects.List(ctx, &list); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list ManagedClusterAddOns")
 		return nil
 	}

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -33,6 +31,13 @@ func (f *Fleet) Leave(ctx context.Context, cluster string, abandoned bool) (done
 	state := status.ClusterOf(cluster, managed)
 	if !state.Exists || abandoned && (!state.Available || !managed.Spec.HubAcceptsClient) {
 		return f.abandon(ctx, cluster)
+	}
+	if abandoned && state.Available {
+		defer func() {
+			if waitingFor != "" {
+				waitingFor += "; annotation deletion-policy: abandon counts once Open Cluster Management reports the cluster as unavailable, up to five minutes after it went silent"
+			}
+		}()
 	}
 	work, err := own(ctx, f, cluster, agent.WorkName, &workv1.ManifestWork{})
 	if err != nil {
@@ -99,26 +104,17 @@ func (f *Fleet) abandon(ctx context.Context, cluster string) (bool, string, erro
 	}{
 		{agent.WorkName, &workv1.ManifestWork{}}, {agent.AddOnName, &addonv1alpha1.ManagedClusterAddOn{}}, {agent.LeavingWorkName, &workv1.ManifestWork{}},
 	} {
-		if err := f.remove(ctx, cluster, step.name, step.o, f.client); err != nil {
+		found, err := own(ctx, f, cluster, step.name, step.o)
+		if err != nil {
 			return false, "", err
+		}
+		if found != nil {
+			if err := f.delete(ctx, found); err != nil {
+				return false, "", err
+			}
 		}
 	}
 	return true, "", nil
-}
-
-// remove deletes what is called name if it is there, as from has it, and ours.
-func (f *Fleet) remove(ctx context.Context, cluster, name string, o client.Object, from client.Reader) error {
-	err := from.Get(ctx, types.NamespacedName{Namespace: cluster, Name: name}, o)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("get %s %s/%s: %w", kind(o), cluster, name, err)
-	}
-	if !agent.IsOurs(o) {
-		return nil
-	}
-	return f.delete(ctx, o)
 }
 
 // delete deletes an object unless that is done already.

@@ -236,3 +236,13 @@ func TestAbandon_releasesAClusterThatIsNotAccepted(t *testing.T) {
 	r.goes()
 	r.release(agent.WorkName)
 }
+
+// While a cluster is available, abandoning it has no effect yet: the message says from when.
+func TestLeave_saysFromWhenAbandoningCounts(t *testing.T) {
+	r := newRig(t)
+	r.connect(certificate(t, r.name, "g1"))
+	r.claim(agent.WorkName)
+	r.leave(true)
+	r.waitsWith("abandon counts once Open Cluster Management reports the cluster as unavailable")
+	r.release(agent.WorkName)
+}

@@ -10,6 +10,7 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -75,7 +76,17 @@ func (f *Fleet) rewrite(ctx context.Context, work, want *workv1.ManifestWork) er
 
 // stay takes back what a departure has begun with: a cluster that is wanted again.
 func (f *Fleet) stay(ctx context.Context, cluster string) error {
-	return f.remove(ctx, cluster, agent.LeavingWorkName, &workv1.ManifestWork{}, f.objects)
+	look := &workv1.ManifestWork{}
+	err := f.objects.Get(ctx, types.NamespacedName{Namespace: cluster, Name: agent.LeavingWorkName}, look)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("get ManifestWork %s/%s: %w", cluster, agent.LeavingWorkName, err)
+	case !agent.IsOurs(look):
+		return nil
+	}
+	return f.delete(ctx, look)
 }
 
 // sameSpec compares what is stored with what is wanted. A hub whose ManifestWorks do not

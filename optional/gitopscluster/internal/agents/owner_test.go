@@ -1,0 +1,190 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// After a restart, too, the owner of a work without add-on is not what the managed cluster
+// wrote on it: the cluster's Secret says it.
+func TestLeft_ignoresAForgedOwnerAfterARestart(t *testing.T) {
+	f := newFixture(t)
+	c := f.cluster()
+	f.Start(nil)
+	a := f.spec("a", time.Hour, c)
+	f.Set(a)
+	f.delivered(c, holds("192.0.2.1"))
+	a.Clusters = nil
+	f.Set(a)
+	look := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.LeavingWorkName}}
+	testkit.Eventually(t, "the look for the key", func() error {
+		return hub.client.Get(context.Background(), client.ObjectKeyFromObject(look), look)
+	})
+	f.absent(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.AddOnName}})
+	f.stop()
+	testkit.Edit(t, hub.client, look, func(w *workv1.ManifestWork) {
+		w.Annotations[agent.OwnerAnnotation], w.Annotations[agent.ArgoNamespaceAnnotation] = f.owner("other").String(), "elsewhere"
+	})
+	f.holders = map[string][]string{c: {a.Owner.String()}}
+	f.start()
+	f.Start([]types.NamespacedName{a.Owner, f.owner("other")})
+	f.Set(a)
+	f.Set(f.spec("other", 0))
+	f.status("a", "what leaves", func(s Status) error {
+		if _, leaving := s.Leaving[c]; !leaving {
+			return fmt.Errorf("leaving %v", s.Leaving)
+		}
+		return nil
+	})
+	testkit.Eventually(t, "the other one to be free", func() error {
+		if !f.Left(f.owner("other")) {
+			return errors.New("the GitOpsCluster whose name was forged is held")
+		}
+		return nil
+	})
+	if f.Left(a.Owner) {
+		t.Error("the GitOpsCluster that is leaving is released before the key is gone")
+	}
+	keyGone(t, f, c)
+	testkit.Eventually(t, "the end", func() error {
+		if !f.Left(a.Owner) {
+			return errors.New("something is left")
+		}
+		return nil
+	})
+}
+
+// An agent whose GitOpsCluster is not there stays for the grace period, as on a hub that is
+// restored. Then the oldest GitOpsCluster in Argo CD's namespace decides what becomes of it.
+func TestOrphan(t *testing.T) {
+	f := newFixture(t)
+	c := f.cluster()
+	f.Start(nil)
+	f.Set(f.spec("a", time.Hour, c))
+	f.delivered(c, holds("192.0.2.1"))
+	f.stop()
+
+	heir := f.spec("heir", 0)
+	heir.Abandon = true
+	restart := func(grace time.Duration) {
+		f.grace = grace
+		f.start()
+		f.Start([]types.NamespacedName{heir.Owner})
+		f.Set(heir)
+	}
+	restart(time.Hour)
+	testkit.Eventually(t, "the heir to have it", func() error {
+		if !f.Has(heir.Owner, f.namespace, c) || f.Left(heir.Owner) {
+			return errors.New("it has not")
+		}
+		return nil
+	})
+	if w := f.delivered(c, holds("192.0.2.1")); !w.DeletionTimestamp.IsZero() || f.writes.Load() > 0 {
+		t.Errorf("it leaves within the grace period; %d writes", f.writes.Load())
+	}
+	f.stop()
+	testkit.EditStatus(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c}}, func(c *clusterv1.ManagedCluster) {
+		c.Status.Conditions[0].Status = metav1.ConditionUnknown
+	})
+	restart(0)
+	f.absent(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.AddOnName}})
+	testkit.Eventually(t, "the end", func() error {
+		if !f.Left(heir.Owner) {
+			return errors.New("something is left")
+		}
+		return nil
+	})
+}
+
+// A hub that was restored has new times of creation: whose a cluster's agent is does not
+// change with them. A GitOpsCluster in Argo CD's namespace goes before one elsewhere all the same.
+func TestKeepOwners(t *testing.T) {
+	spec := func(namespace, name string, created int64, clusters ...string) Spec {
+		return Spec{Owner: types.NamespacedName{Namespace: namespace, Name: name}, ArgoNamespace: "argocd", Created: time.Unix(created, 0), Clusters: clusters, Agent: &Agent{}}
+	}
+	for name, c := range map[string]struct {
+		specs []Spec
+		has   types.NamespacedName
+		want  string
+	}{
+		"has it":        {[]Spec{spec("argocd", "older", 1, "c"), spec("argocd", "younger", 2, "c")}, types.NamespacedName{Namespace: "argocd", Name: "younger"}, "argocd/younger"},
+		"asks no more":  {[]Spec{spec("argocd", "older", 1, "c"), spec("argocd", "younger", 2)}, types.NamespacedName{Namespace: "argocd", Name: "younger"}, "argocd/older"},
+		"is not there":  {[]Spec{spec("argocd", "older", 1, "c")}, types.NamespacedName{Namespace: "argocd", Name: "gone"}, "argocd/older"},
+		"is of a guest": {[]Spec{spec("argocd", "own", 2, "c"), spec("team", "guest", 1, "c")}, types.NamespacedName{Namespace: "team", Name: "guest"}, "argocd/own"},
+		"two guests":    {[]Spec{spec("team", "older", 1, "c"), spec("team", "younger", 2, "c")}, types.NamespacedName{Namespace: "team", Name: "younger"}, "team/younger"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore([]string{"argocd"})
+			for _, a := range c.specs {
+				s.set(a)
+			}
+			v := s.snapshot("argocd")
+			v.keepOwners(map[string]presence{"c": {addOn: &addonv1alpha1.ManagedClusterAddOn{}, owner: c.has}})
+			if got := v.assigned["c"].String(); got != c.want {
+				t.Errorf("it is %s's, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// A cluster that is called like the hub's Argo CD namespace gets no agent: it would be let in
+// as that namespace.
+func TestNameOfArgoCD_getsNoAgent(t *testing.T) {
+	f := newFixture(t)
+	c := f.cluster()
+	f.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}})
+	f.Start(nil)
+	f.Set(f.spec("a", 0, f.namespace, c))
+	f.delivered(c, holds("192.0.2.1"))
+	f.status("a", "the reason", func(s Status) error {
+		if s.Agents[f.namespace].Reason != agent.ReasonNameNotAllowed {
+			return fmt.Errorf("agents %+v", s.Agents)
+		}
+		return nil
+	})
+	if _, err := f.addOn(f.namespace); !errors.Is(client.IgnoreNotFound(err), nil) || err == nil {
+		t.Errorf("it has an add-on, %v", err)
+	}
+}
+
+// Bad manifests in a dry run are a state of its clusters, and stop no other GitOpsCluster.
+func TestDryRun_withBadManifests(t *testing.T) {
+	f := newFixture(t)
+	c, d := f.cluster(), f.cluster()
+	f.Start([]types.NamespacedName{f.owner("a"), f.owner("b")})
+	bad := f.spec("a", time.Hour, c)
+	bad.DryRun = true
+	same := []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"argocd"}}`)
+	bad.Agent.Manifests = [][]byte{same, same}
+	f.Set(bad)
+	f.Set(f.spec("b", 0, d))
+	f.status("a", "the reason", func(s Status) error {
+		if s.Agents[c].Reason != agent.ReasonBadManifests {
+			return fmt.Errorf("agents %+v", s.Agents)
+		}
+		return nil
+	})
+	f.delivered(d, holds("192.0.2.1"))
+	f.status("b", "its agent", func(s Status) error {
+		if s.Agents[d].Reason == "" {
+			return fmt.Errorf("agents %+v", s.Agents)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,117 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+const (
+	// pulledLook is how often pulled Applications are listed while a deletion waits for them.
+	pulledLook = 30 * time.Second
+	// pulledPage is how many of them are read at a time.
+	pulledPage = 500
+)
+
+// Applications are listed while a GitOpsCluster is being deleted, as metadata.
+// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=list
+
+// unconfirmed returns the clusters with pulled Applications whose Secret goes with a
+// GitOpsCluster that is being deleted: generators of ApplicationSets then delete these
+// Applications. It returns none if they are no more than the user has confirmed, or if the
+// deletion has begun.
+func (r *Reconciler) unconfirmed(ctx context.Context, o *v1beta1.GitOpsCluster, f found) ([]string, error) {
+	if r.begun[key(o)] {
+		return nil, nil
+	}
+	going, err := r.lastHeld(ctx, o, f)
+	if err != nil || len(going) <= f.intent.Confirmed {
+		return nil, err // also when there is none
+	}
+	pulled := map[string]bool{}
+	for next := ""; ; {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind + "List"))
+		err := r.live.List(ctx, list, client.HasLabels{contract.PullLabel}, client.Limit(pulledPage), client.Continue(next))
+		if meta.IsNoMatchError(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list Applications: %w", err)
+		}
+		for i := range list.Items {
+			cluster := list.Items[i].Annotations[contract.ClusterAnnotation]
+			if going[cluster] && !r.ofAnotherArgoCD(list.Items[i].Namespace, f.intent.ArgoNamespace) {
+				pulled[cluster] = true
+			}
+		}
+		if next = list.Continue; next == "" {
+			break
+		}
+	}
+	if len(pulled) <= f.intent.Confirmed {
+		return nil, nil
+	}
+	return slices.Sorted(maps.Keys(pulled)), nil
+}
+
+// ofAnotherArgoCD reports whether Applications of a namespace are another Argo CD's: no
+// generator of this one makes them.
+func (r *Reconciler) ofAnotherArgoCD(namespace, argo string) bool {
+	return namespace != argo && slices.Contains(r.options.Namespaces, namespace)
+}
+
+// lastHeld returns the clusters whose Secret nothing but this GitOpsCluster keeps, and
+// that it has not released yet.
+func (r *Reconciler) lastHeld(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (map[string]bool, error) {
+	going := map[string]bool{}
+	if f.intent.ArgoNamespace == r.options.everyIn() {
+		return going, nil
+	}
+	list := &v1beta1.GitOpsClusterList{}
+	if err := r.client.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list GitOpsClusters: %w", err)
+	}
+	stay := map[string]bool{}
+	for i := range list.Items {
+		stay[key(&list.Items[i]).String()] = list.Items[i].DeletionTimestamp.IsZero()
+	}
+	for cluster := range f.held {
+		kept := slices.ContainsFunc(clustersecret.Holders(f.secrets[cluster]), func(holder string) bool { return stay[holder] })
+		if !kept && !r.assignments.hasReleased(key(o), f.intent.ArgoNamespace, cluster) {
+			going[cluster] = true
+		}
+	}
+	return going, nil
+}
+
+// holdDeletion leaves everything of a GitOpsCluster that is being deleted as it is, and
+// reports which clusters its user has to confirm.
+func (r *Reconciler) holdDeletion(ctx context.Context, o *v1beta1.GitOpsCluster, f found, pulled []string) (ctrl.Result, error) {
+	living := o.DeepCopy()
+	living.DeletionTimestamp = nil
+	r.agents.Set(agentSpec(living, f.intent, f.held))
+	facts := f.facts(o, func(string) string { return "" })
+	facts.Unconfirmed = pulled
+	status, known := r.agents.Status(key(o))
+	addAgents(status, known, f, o.Status.Conditions, &facts)
+	if err := r.assign(ctx, key(o), f, f.held); err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.status.write(ctx, o, facts, pulledLook)
+}
