@@ -41,8 +41,7 @@ func NewApplications(config *rest.Config, fleet *model.Fleet) (*Applications, er
 	}
 	a := &Applications{fleet: fleet}
 	a.reflector = toolscache.NewReflectorWithOptions(
-		&toolscache.ListWatch{ListWithContextFunc: lister{source}.list, WatchFuncWithContext: source.Watch},
-		&object{}, a, toolscache.ReflectorOptions{Name: "page", TypeDescription: "Application"})
+		source.ListWatch(), &object{}, a, toolscache.ReflectorOptions{Name: "page", TypeDescription: "Application"})
 	return a, nil
 }
 
@@ -87,44 +86,6 @@ func decode(s *sent) *object {
 // DeepCopyObject makes it an object of Kubernetes; it is never changed, so it is its
 // own copy.
 func (o *object) DeepCopyObject() runtime.Object { return o }
-
-// objects is a list of [object].
-type objects struct {
-	metav1.TypeMeta
-	metav1.ListMeta
-	Items []*object
-}
-
-// DeepCopyObject is as that of an object.
-func (o *objects) DeepCopyObject() runtime.Object { return o }
-
-// pageSize is how many Applications come at once where the API server cannot send a first
-// list as a watch.
-const pageSize = 500
-
-// lister lists by pages, and keeps of each only what the page shows.
-type lister struct{ source slim.Source }
-
-func (l lister) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-	all := &objects{}
-	o.ResourceVersion, o.ResourceVersionMatch, o.Limit = "", "", pageSize // the API server cuts no other list into pages
-	for {
-		var list struct {
-			Metadata metav1.ListMeta `json:"metadata"`
-			Items    []sent          `json:"items"`
-		}
-		if err := l.source.List(ctx, o, &list); err != nil {
-			return nil, err // the API server's own: the Reflector looks at its reason
-		}
-		for i := range list.Items {
-			all.Items = append(all.Items, decode(&list.Items[i]))
-		}
-		all.ResourceVersion = list.Metadata.ResourceVersion
-		if o.Continue = list.Metadata.Continue; o.Continue == "" {
-			return all, nil
-		}
-	}
-}
 
 // Add implements the store of a Reflector.
 func (a *Applications) Add(o any) error { return a.Update(o) }

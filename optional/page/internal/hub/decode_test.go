@@ -8,10 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,7 +26,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/model"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
-	"open-cluster-management.io/multicluster-integrations/shared/slim"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -201,48 +198,6 @@ func TestApplications(t *testing.T) {
 	remove("whole")
 	says(" fine guestbook/cluster1: ")
 }
-
-// An API server that cannot send a first list as a watch is asked for pages.
-func TestLister_listsByPages(t *testing.T) {
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "many"}}
-	create(t, ns)
-	for n := range pageSize + 1 {
-		create(t, application("many", fmt.Sprintf("app-%04d", n), map[string]string{contract.PullLabel: "true"}, ""))
-	}
-	var limits, continued atomic.Int64
-	counting := rest.CopyConfig(config)
-	counting.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if q := r.URL.Query(); strings.HasSuffix(r.URL.Path, "/applications") {
-				limits.Add(int64(len(q["limit"])))
-				continued.Add(int64(len(q["continue"])))
-			}
-			return next.RoundTrip(r)
-		})
-	})
-	source, err := slim.NewSource(counting, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), nil, decode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := lister{source}.list(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, _ := all.(*objects)
-	found := 0
-	for _, o := range list.Items {
-		if o.Namespace == "many" && o.app != nil {
-			found++
-		}
-	}
-	if found != pageSize+1 || list.ResourceVersion == "" || limits.Load() < 2 || continued.Load() < 1 {
-		t.Errorf("%d found, at version %q, %d requests with a limit, %d that go on", found, list.ResourceVersion, limits.Load(), continued.Load())
-	}
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // The Leases of the controllers are read, and one that is not there is said.
 func TestLeases(t *testing.T) {
