@@ -38,12 +38,15 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 		a.requests.refreshes.forget(p.facts.Key)
 	}
 	failed := a.requests.next(ctx, &p)
-	failed = errors.Join(failed, a.endAll(ctx, &p))
+	ended := a.endAll(ctx, &p)
+	failed = errors.Join(failed, ended)
 	if p.plan.Write != nil {
 		failed = errors.Join(failed, a.write(ctx, &p))
 	}
 	failed = errors.Join(failed, a.refreshAll(ctx, &p))
-	if p.plan.Release != decide.NoRelease {
+	// What an abandoned Application says of its end is in its works first, unless the API server refuses that.
+	waits := p.plan.Release == decide.Abandoned && ended != nil && !isRejected(ended)
+	if p.plan.Release != decide.NoRelease && !waits {
 		failed = errors.Join(failed, a.release(ctx, &p))
 	}
 	switch {

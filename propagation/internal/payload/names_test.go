@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestHubDestination(t *testing.T) {
@@ -42,5 +43,22 @@ func TestWorkNames_leaveRoomForTheAgentsPrefix(t *testing.T) {
 	}
 	if slices.Sort(names); len(slices.Compact(names)) != 4 {
 		t.Errorf("two of the names are the same: %v", names)
+	}
+}
+
+// An Application that is renamed on its cluster again and again has a name for each identity,
+// although its former ManifestWorks wait for an agent that is away. That name proves nothing.
+func TestWorkNames_haveOneForEachIdentity(t *testing.T) {
+	app := &argocd.Application{}
+	app.Namespace, app.Name, app.UID = "team", "shop", "0123456789abcdef"
+	seen := map[string]bool{}
+	for _, namespace := range []string{"n1", "n2", "n3", "n4"} {
+		app.Annotations = map[string]string{contract.AppNamespaceAnnotation: namespace}
+		names := WorkNames(app)
+		last := names[len(names)-1]
+		if seen[last] || ProvenByName(app, last) || !ProvenByName(app, names[0]) {
+			t.Errorf("in namespace %s its last name is %s", namespace, last)
+		}
+		seen[last] = true
 	}
 }
