@@ -14,10 +14,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"strings"
 	"sync"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
 )
 
 // Options of a [Client].
@@ -63,6 +66,35 @@ func (c *Client) Close() {
 		utilnet.CloseIdleConnectionsFor(c.http.Transport)
 		c.http = nil
 	}
+}
+
+// rootsError means that there are no roots to verify a server with.
+type rootsError struct{ err error }
+
+func (e *rootsError) Error() string { return "load the CAs for search: " + e.err.Error() }
+func (e *rootsError) Unwrap() error { return e.err }
+
+// connect returns a client that trusts the CAs of CAFile, else those of FallbackCAFile where
+// the platform has mounted it, else the system's. client-go reads the file again within
+// five minutes.
+func connect(o Options) (*http.Client, error) {
+	config := &rest.Config{
+		Host: o.URL, TLSClientConfig: rest.TLSClientConfig{CAFile: o.CAFile},
+		DisableCompression: true, // the server has none
+		Proxy:              func(*http.Request) (*url.URL, error) { return nil, nil },
+	}
+	if config.CAFile == "" {
+		if _, err := os.Stat(o.FallbackCAFile); err == nil {
+			config.CAFile = o.FallbackCAFile
+		}
+	}
+	c, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, &rootsError{err}
+	}
+	// A redirect would carry the token elsewhere.
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c, nil
 }
 
 type graphQLRequest struct {
