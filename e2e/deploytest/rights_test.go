@@ -53,6 +53,9 @@ func TestRolesAreNarrow(t *testing.T) {
 				if o.GetKind() == "ClusterRole" && (slices.Contains(resources, "secrets") || slices.Contains(resources, "configmaps")) {
 					t.Errorf("%s reads %v in every namespace", identity(o), resources)
 				}
+				if named, _, _ := unstructured.NestedStringSlice(rule, "resourceNames"); o.GetNamespace() == "argocd" && slices.Contains(resources, "configmaps") && !slices.Equal(named, []string{"argocd-cm"}) {
+					t.Errorf("%s reads more of Argo CD's ConfigMaps than its settings: %v", identity(o), rule)
+				}
 				if slices.Contains(groups, "rbac.authorization.k8s.io") {
 					t.Errorf("%s may touch roles: %v", identity(o), rule)
 				}
