@@ -73,7 +73,7 @@ func (r *recorder) Delete(_ context.Context, o client.Object, _ ...client.Delete
 
 // Status implements [client.Client].
 func (r *recorder) Status() client.SubResourceWriter {
-	return statusRecorder{r.Client.Status(), r}
+	return statusRecorder{all: r}
 }
 
 // keep adds a write unless the object has one.
