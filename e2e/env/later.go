@@ -49,8 +49,8 @@ func (pr *Product) StartPod(ctx context.Context, number int, sources map[string]
 
 // StopPod asks the binaries of a pod to end, and waits for them.
 func (pr *Product) StopPod(ctx context.Context, number int) error {
-	stages := make([]stage, 0, len(pr.options.Product))
-	for _, name := range pr.options.Product {
+	stages := make([]stage, 0, len(pr.processes.options.Product))
+	for _, name := range pr.processes.options.Product {
 		if name == Page {
 			continue // has a pod of its own
 		}

@@ -24,7 +24,7 @@ const pageViewer = "multicluster-integrations-page-viewer"
 
 // Page returns the address of a replica of the page; with [Options.Page].
 func (pr *Product) Page(replica int) (string, error) {
-	p, err := pr.Process(fmt.Sprintf("%s-%d", Page, replica))
+	p, err := pr.processes.Get(fmt.Sprintf("%s-%d", Page, replica))
 	if err != nil {
 		return "", err
 	}
@@ -33,14 +33,14 @@ func (pr *Product) Page(replica int) (string, error) {
 
 // StartPage starts the page on a hub that has its component, without [Options.Page].
 func (pr *Product) StartPage(ctx context.Context) (*Process, error) {
-	identity, err := pr.identity(ctx, pr.hub, ProductNamespace, Account(Page), shortLife)
+	identity, err := pr.processes.identity(ctx, pr.hub, ProductNamespace, Account(Page), shortLife)
 	if err != nil {
 		return nil, fmt.Errorf("give the page its identity: %w", err)
 	}
-	if err := pr.startReplica(ctx, Page, pr.options.Sources, identity, 0); err != nil {
+	if err := pr.startReplica(ctx, Page, pr.processes.options.Sources, identity, 0); err != nil {
 		return nil, err
 	}
-	return pr.Process(Page + "-0")
+	return pr.processes.Get(Page + "-0")
 }
 
 // PageToken returns a token of a ServiceAccount in [ProductNamespace] that may see all of

@@ -135,7 +135,7 @@ func (pr *Product) searchArguments(token string) []string {
 // pageArguments have the page on loopback and so without TLS: a browser has no certificate to
 // complain of.
 func (pr *Product) pageArguments() ([]string, error) {
-	port, err := pr.FreePort()
+	port, err := pr.processes.FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -41,10 +41,10 @@ type looked struct {
 
 // page measures what the page costs, with nobody, one and ten looking at the first page.
 func page(ctx context.Context, b *bench) {
-	must.OK(b.fleet.Hub.Install(ctx, testkit.Root(), "page"))
+	must.OK(b.product.fleet.Hub.Install(ctx, testkit.Root(), "page"))
 	began := time.Now()
-	l := &looked{page: must.Get(b.fleet.StartPage(ctx))}
-	b.row(atMost(10, "s", "page: ready after a cold start", time.Since(began).Seconds(), "%d Applications", len(b.apps)))
+	l := &looked{page: must.Get(b.product.fleet.Product.StartPage(ctx))}
+	b.row(atMost(10, "s", "page: ready after a cold start", time.Since(began).Seconds(), "%d Applications", len(b.load.apps)))
 	l.awaitRead(ctx)
 	for _, n := range []int{0, 1, 10} {
 		watchPage(ctx, b, l, n)
@@ -70,7 +70,7 @@ func (l *looked) awaitRead(ctx context.Context) {
 func watchPage(ctx context.Context, b *bench, l *looked, viewers int) {
 	a := openPages(ctx, b, l.page, viewers)
 	before, began := l.usage(), time.Now()
-	b.sendPaced(ctx, b.draw(b.apps, pageChanges), pageRate)
+	b.load.sendPaced(ctx, b.load.draw(b.load.apps, pageChanges), pageRate)
 	took, after := time.Since(began), l.usage()
 	must.OK(a.leave())
 	if viewers > 0 && len(a.took) == 0 {
@@ -78,10 +78,10 @@ func watchPage(ctx context.Context, b *bench, l *looked, viewers int) {
 	}
 	cpu := after.CPU - before.CPU
 	used := fmt.Sprintf("%s in %s, at %d changes/s", cpu, round(took), pageRate)
-	aggregation := must.Get(process.Of(b.process(env.Aggregation).PID()))
+	aggregation := must.Get(process.Of(b.product.process(env.Aggregation).PID()))
 	b.row(atMost(1, "×", fmt.Sprintf("page, %d looking: memory against aggregation's", viewers),
 		float64(after.Resident)/float64(aggregation.Resident), "%.1f MiB against %.1f MiB resident, at %d Applications",
-		mebibytes(after.Resident), mebibytes(aggregation.Resident), len(b.apps)))
+		mebibytes(after.Resident), mebibytes(aggregation.Resident), len(b.load.apps)))
 	share := 100 * float64(cpu) / float64(took)
 	if viewers == 0 {
 		b.row(atMost(3, "%", "page, nobody looking: CPU", share, "of a core; %s", used))
