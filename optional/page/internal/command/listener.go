@@ -80,7 +80,7 @@ func (p *listener) serve(ctx context.Context) error {
 		return fmt.Errorf("--page-bind-address %q: %w", p.flags.address, err)
 	}
 	conns = netutil.LimitListener(conns, maxConnections)
-	s := p.httpServer(config) //nolint:contextcheck // each request has its own
+	s := p.httpServer(config)
 	s.BaseContext = func(net.Listener) context.Context { return ctx }
 	closed := make(chan struct{})
 	go func() {
