@@ -42,7 +42,7 @@ func TestReplacedRequestRunsNext(t *testing.T) {
 			m.begin()
 			m.report()
 			edit(t, app, func(a *argocd.Application) {
-				a.Operation, a.Annotations[argocd.RefreshAnnotation] = []byte(`{"sync":{"revision":"two"}}`), "hard"
+				a.Operation, a.Annotations[argocd.RefreshAnnotation] = []byte(`{"initiatedBy":{"username":"admin"},"sync":{"revision":"two"}}`), "hard"
 			})
 			says(t, app, policy.WarningCondition, "the new operation or refresh waits until cluster")
 			if err := carries(t, app, `"revision":"one"`); err != nil {
