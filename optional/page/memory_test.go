@@ -82,7 +82,7 @@ func settled(b *testing.B, n int) (heap, resident int, took time.Duration) {
 	health := l.Addr().String()
 	_ = l.Close() // the binary takes it
 	began := time.Now()
-	binary := testkit.StartBinary(b, hub, "--lease-namespace=default", "--page-bind-address=127.0.0.1:0", "--health-probe-bind-address="+health)
+	binary := testkit.StartBinary(b, hub.Config(), "--lease-namespace=default", "--page-bind-address=127.0.0.1:0", "--health-probe-bind-address="+health)
 	testkit.Eventually(b, "the fleet to be read", func() error {
 		response, err := http.Get("http://" + health + "/readyz")
 		if err != nil {
