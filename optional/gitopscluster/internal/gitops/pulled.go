@@ -36,7 +36,7 @@ const (
 // Applications. It returns none if they are no more than the user has confirmed, or if the
 // deletion has begun.
 func (r *Reconciler) unconfirmed(ctx context.Context, o *v1beta1.GitOpsCluster, f found) ([]string, error) {
-	if r.begun[key(o)] {
+	if r.confirmed[key(o)] {
 		return nil, nil
 	}
 	going, err := r.lastHeld(ctx, o, f)

@@ -39,8 +39,8 @@ type Reconciler struct {
 	queue       enqueue.Queue
 	// since has the held clusters that are not selected. There is one worker.
 	since map[types.NamespacedName]map[string]time.Time
-	// begun are the GitOpsClusters whose deletion waits for no confirmation any more.
-	begun map[types.NamespacedName]bool
+	// confirmed are the GitOpsClusters whose deletion waits for no confirmation any more.
+	confirmed map[types.NamespacedName]bool
 }
 
 // Reconcile reconciles one GitOpsCluster.
@@ -52,7 +52,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	err := r.client.Get(ctx, request.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
 		delete(r.since, request.NamespacedName)
-		delete(r.begun, request.NamespacedName)
+		delete(r.confirmed, request.NamespacedName)
 		r.status.forget(request.NamespacedName)
 		r.agents.Delete(request.NamespacedName)
 		return ctrl.Result{}, r.assign(ctx, request.NamespacedName, found{}, nil)
@@ -200,7 +200,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 		return r.holdDeletion(ctx, o, f, pulled)
 	}
 	if !f.intent.DryRun {
-		r.begun[key(o)] = true
+		r.confirmed[key(o)] = true
 	}
 	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
 	facts := f.facts(o, func(string) string { return "" })

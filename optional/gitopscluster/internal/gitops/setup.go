@@ -55,7 +55,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments
 	r := &Reconciler{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options, gate: newGate(mgr, options), assignments: assignments, agents: none{},
 		status: &statusWriter{client: mgr.GetClient(), recorder: recorder, wrote: map[types.NamespacedName]written{}},
-		since:  map[types.NamespacedName]map[string]time.Time{}, begun: map[types.NamespacedName]bool{},
+		since:  map[types.NamespacedName]map[string]time.Time{}, confirmed: map[types.NamespacedName]bool{},
 	}
 	if options.Agents != nil {
 		if err := r.bringAgents(ctx, mgr, *options.Agents, recorder); err != nil {
