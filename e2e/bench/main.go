@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/rig"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/run"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
@@ -49,7 +50,7 @@ func bench(ctx context.Context, arguments []string) (err error) {
 		}
 		return err
 	}
-	size := must.Get(run.FindSize(*name))
+	size := must.Get(rig.FindSize(*name))
 	must.OK(os.MkdirAll(*out, 0o755))
 	var phases []string
 	if *only != "" {
@@ -57,7 +58,7 @@ func bench(ctx context.Context, arguments []string) (err error) {
 		*committed = "" // which is of all phases
 	}
 	commit := revision(ctx)
-	results, err := run.Run(ctx, run.Options{Size: size, Only: phases, Progress: func(line string) { fmt.Fprintln(os.Stderr, line) }})
+	results, err := run.Run(ctx, rig.Options{Size: size, Only: phases, Progress: func(line string) { fmt.Fprintln(os.Stderr, line) }})
 	if results == nil || len(results.Rows) == 0 {
 		return err
 	}

@@ -15,42 +15,43 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/rig"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // Run runs the benchmark. Results are returned with an error, too, as far as they go.
-func Run(ctx context.Context, o Options) (results *figure.Results, err error) { //nolint:contextcheck // the fleet's context is watched for its end
-	b := &bench{
-		Options: o, began: time.Now(),
-		results: &figure.Results{
+func Run(ctx context.Context, o rig.Options) (results *figure.Results, err error) { //nolint:contextcheck // the fleet's context is watched for its end
+	b := &rig.Rig{
+		Options: o, Began: time.Now(),
+		Results: &figure.Results{
 			Size:      o.Size.Name,
 			Machine:   figure.Machine{Processors: runtime.NumCPU(), LoadBefore: process.Load()},
 			APIServer: o.Size.APIServer,
 			Fleet:     figure.Fleet{Clusters: o.Size.Clusters, Sets: o.Size.Sets, Applications: o.Size.Clusters * o.Size.Sets},
 		},
 	}
-	if b.folder, err = os.MkdirTemp("", "multicluster-integrations-bench-"); err != nil {
+	if b.Folder, err = os.MkdirTemp("", "multicluster-integrations-bench-"); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer func() {
 		stop()
-		err = errors.Join(err, b.close(), os.RemoveAll(b.folder))
+		err = errors.Join(err, b.Close(), os.RemoveAll(b.Folder))
 	}()
-	if err := must.Try(func() { b.start(ctx) }); err != nil {
+	if err := must.Try(func() { b.Start(ctx) }); err != nil {
 		return nil, err
 	}
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	running := b.product.fleet.Processes.Context()
+	running := b.Product.Fleet.Processes.Context()
 	defer context.AfterFunc(running, func() { cancel(context.Cause(running)) })() //nolint:contextcheck // it is the fleet's end that is passed on
-	return b.results, measure(watched, b)
+	return b.Results, measure(watched, b)
 }
 
 // phase is a part of the benchmark, which ends at the first thing that fails, see [must.OK].
 type phase struct {
 	key, name string
-	run       func(context.Context, *bench)
+	run       func(context.Context, *rig.Rig)
 }
 
 // phases are all there are, in an order in which each leaves behind what the next one wants.
@@ -76,13 +77,13 @@ func phases() []phase {
 }
 
 // measure goes through all figures.
-func measure(ctx context.Context, b *bench) error {
+func measure(ctx context.Context, b *rig.Rig) error {
 	chosen, err := choose(b.Options, phases())
 	if err != nil {
 		return err
 	}
 	for _, phase := range chosen {
-		b.say("%s", phase.name)
+		b.Say("%s", phase.name)
 		if err = must.Try(func() { phase.run(ctx, b) }); err != nil {
 			err = fmt.Errorf("%s: %w", phase.name, errors.Join(err, context.Cause(ctx)))
 			break
@@ -95,7 +96,7 @@ func measure(ctx context.Context, b *bench) error {
 }
 
 // choose returns the phases that are asked for, in their order.
-func choose(o Options, all []phase) ([]phase, error) {
+func choose(o rig.Options, all []phase) ([]phase, error) {
 	if len(o.Only) == 0 {
 		return slices.DeleteFunc(slices.Clone(all), func(p phase) bool { return slices.Contains(o.Size.Without, p.key) }), nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/rig"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
@@ -21,51 +22,51 @@ const (
 )
 
 // cost measures processor time per status change and memory at the present size.
-func cost(ctx context.Context, b *bench) {
-	before, n := b.product.usages(followers...), b.Size.CostChanges
-	b.load.sendPaced(ctx, b.load.draw(b.load.apps, n), costRate)
-	b.awaitNoWrites(ctx, silence)
-	after := b.product.usages(followers...)
-	c := figure.Cost{Applications: len(b.load.apps), CPU: map[string]float64{}, Memory: map[string]float64{}}
-	for _, name := range followers {
+func cost(ctx context.Context, b *rig.Rig) {
+	before, n := b.Product.Usages(rig.Followers...), b.Size.CostChanges
+	b.Load.SendPaced(ctx, b.Load.Draw(b.Load.Apps, n), costRate)
+	b.AwaitNoWrites(ctx, rig.Silence)
+	after := b.Product.Usages(rig.Followers...)
+	c := figure.Cost{Applications: len(b.Load.Apps), CPU: map[string]float64{}, Memory: map[string]float64{}}
+	for _, name := range rig.Followers {
 		c.CPU[name] = float64(after[name].CPU-before[name].CPU) / float64(time.Millisecond) / float64(n)
-		c.Memory[name] = mebibytes(after[name].Resident)
+		c.Memory[name] = rig.Mebibytes(after[name].Resident)
 	}
-	b.results.Costs = append(b.results.Costs, c)
-	b.say("  %d Applications: CPU ms per change %v, memory MiB %v", c.Applications, c.CPU, c.Memory)
-	b.awaitStatuses(ctx)
+	b.Results.Costs = append(b.Results.Costs, c)
+	b.Say("  %d Applications: CPU ms per change %v, memory MiB %v", c.Applications, c.CPU, c.Memory)
+	b.AwaitStatuses(ctx)
 }
 
 // relateMemory makes the rows of what each Application takes, where there are enough of them to tell.
-func relateMemory(b *bench) {
-	costs := b.results.Costs
+func relateMemory(b *rig.Rig) {
+	costs := b.Results.Costs
 	if len(costs) < 2 {
 		return
 	}
 	small, large := costs[0], costs[len(costs)-1]
 	each := func(less, more float64, n int) float64 { return (more - less) * (1 << 20) / 1000 / float64(n) } // KB, of MiB
-	for _, name := range followers {
+	for _, name := range rig.Followers {
 		most := b.Size.PerApplication[name]
 		if most == 0 {
 			continue
 		}
-		without := mebibytes(b.empty[name].Resident)
-		b.row(atMost(most, "KB", fmt.Sprintf("memory of %s for each Application, beyond the program", name), each(without, large.Memory[name], large.Applications),
+		without := rig.Mebibytes(b.Empty[name].Resident)
+		b.Row(rig.AtMost(most, "KB", fmt.Sprintf("memory of %s for each Application, beyond the program", name), each(without, large.Memory[name], large.Applications),
 			"%.1f MiB resident at %d Applications, %.1f MiB when it was ready without any; from %d Applications on each took %.2f KB",
 			large.Memory[name], large.Applications, without, small.Applications, each(small.Memory[name], large.Memory[name], large.Applications-small.Applications)))
 	}
 }
 
 // relateCosts makes the rows that compare sizes.
-func relateCosts(b *bench) {
-	costs := b.results.Costs
+func relateCosts(b *rig.Rig) {
+	costs := b.Results.Costs
 	if len(costs) < 2 {
 		return
 	}
 	small, large := costs[0], costs[len(costs)-1]
-	for _, name := range followers {
+	for _, name := range rig.Followers {
 		if small.CPU[name] > 0 {
-			b.row(atMost(1.3, "×", fmt.Sprintf("CPU per status change, %s, %d against %d Applications", name, large.Applications, small.Applications),
+			b.Row(rig.AtMost(1.3, "×", fmt.Sprintf("CPU per status change, %s, %d against %d Applications", name, large.Applications, small.Applications),
 				large.CPU[name]/small.CPU[name], "%.2f ms against %.2f ms", large.CPU[name], small.CPU[name]))
 		}
 	}
@@ -85,32 +86,32 @@ func (f *flow) perChange() float64 {
 // trickle measures what a steady trickle of changes costs the API server: with
 // reports, without, and with them again, since a server is not equally fast all the time.
 // Nothing reads reports meanwhile.
-func trickle(ctx context.Context, b *bench) {
+func trickle(ctx context.Context, b *rig.Rig) {
 	var with, without flow
 	measureFlow(ctx, b, b.Size.Trickle/2, &with)
-	b.product.halt(ctx, env.Aggregation)
+	b.Product.Halt(ctx, env.Aggregation)
 	measureFlow(ctx, b, b.Size.Trickle, &without)
-	b.product.resume(ctx, env.Aggregation)
-	b.awaitNoWrites(ctx, silence)
+	b.Product.Resume(ctx, env.Aggregation)
+	b.AwaitNoWrites(ctx, rig.Silence)
 	measureFlow(ctx, b, b.Size.Trickle-b.Size.Trickle/2, &with)
-	apps, reports := b.load.trickled()
+	apps, reports := b.Load.Trickled()
 	rows := len(apps) / reports
-	b.row(only(rows >= trickleRows, atMost(1.85, "", "a trickle of 5 changes/s: writes per change", float64(with.reports+with.mirrored)/float64(with.changes),
+	b.Row(rig.Only(rows >= trickleRows, rig.AtMost(1.85, "", "a trickle of 5 changes/s: writes per change", float64(with.reports+with.mirrored)/float64(with.changes),
 		"%d of hub Applications and %d of %d reports of %d rows, for %d changes", with.mirrored, with.reports, reports, rows, with.changes)))
-	b.row(only(rows <= trickleRows, atMost(3, "×", "a trickle of 5 changes/s: CPU of the API server per change, against no reports at all", with.perChange()/without.perChange(),
+	b.Row(rig.Only(rows <= trickleRows, rig.AtMost(3, "×", "a trickle of 5 changes/s: CPU of the API server per change, against no reports at all", with.perChange()/without.perChange(),
 		"%.1f ms against %.1f ms with aggregation stopped; nobody reads reports", with.perChange(), without.perChange())))
-	b.awaitStatuses(ctx)
+	b.AwaitStatuses(ctx)
 }
 
 // measureFlow adds what n changes cost that are a part of a longer trickle.
-func measureFlow(ctx context.Context, b *bench, n int, f *flow) {
-	apps, count := b.load.trickled()
-	b.load.sendPaced(ctx, b.load.draw(apps, trickleWarm*count), latencyRate)
-	mark, before := b.audit.Mark(), b.product.serverUsage()
-	b.load.sendPaced(ctx, b.load.draw(apps, n), latencyRate)
+func measureFlow(ctx context.Context, b *rig.Rig, n int, f *flow) {
+	apps, count := b.Load.Trickled()
+	b.Load.SendPaced(ctx, b.Load.Draw(apps, trickleWarm*count), latencyRate)
+	mark, before := b.Audit.Mark(), b.Product.ServerUsage()
+	b.Load.SendPaced(ctx, b.Load.Draw(apps, n), latencyRate)
 	f.changes += n
-	f.server += b.product.serverUsage().CPU - before.CPU
-	f.reports += len(b.since(mark, reports))
-	f.mirrored += len(b.since(mark, mirrors))
-	b.awaitNoWrites(ctx, silence)
+	f.server += b.Product.ServerUsage().CPU - before.CPU
+	f.reports += len(b.Since(mark, rig.Reports))
+	f.mirrored += len(b.Since(mark, rig.Mirrors))
+	b.AwaitNoWrites(ctx, rig.Silence)
 }

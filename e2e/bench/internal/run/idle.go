@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/audit"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/rig"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
@@ -43,64 +44,64 @@ const (
 )
 
 // searched is how many clusters and Applications search has.
-func searched(b *bench) (clusters, applications int) {
+func searched(b *rig.Rig) (clusters, applications int) {
 	clusters = min(b.Size.SearchClusters, b.Size.Clusters)
 	return clusters, clusters * b.Size.Sets
 }
 
 // idleFleet fills search, waits until its data is in the reports, and watches the fleet
 // while nothing changes.
-func idleFleet(ctx context.Context, b *bench) {
+func idleFleet(ctx context.Context, b *rig.Rig) {
 	clusters, applications := searched(b)
-	must.OK((memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.product.search.Table()))
+	must.OK((memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.Product.Search.Table()))
 	awaitPolls(ctx, b, 2)
-	b.awaitStatuses(ctx)
-	usages := b.product.usages(binaries...)
-	for _, name := range binaries {
+	b.AwaitStatuses(ctx)
+	usages := b.Product.Usages(rig.Binaries...)
+	for _, name := range rig.Binaries {
 		u := usages[name]
 		most := map[string]float64{env.Propagation: 160, env.Aggregation: 100, env.ResourceSync: 100}[name]
-		b.row(only(b.Size.PerApplication[name] == 0, atMost(most, "MiB", "memory of "+name, mebibytes(u.Resident),
-			"resident at %d Applications; the most ever was %.0f MiB", len(b.load.apps), mebibytes(u.Peak))))
+		b.Row(rig.Only(b.Size.PerApplication[name] == 0, rig.AtMost(most, "MiB", "memory of "+name, rig.Mebibytes(u.Resident),
+			"resident at %d Applications; the most ever was %.0f MiB", len(b.Load.Apps), rig.Mebibytes(u.Peak))))
 	}
-	used, others := watchIdle(ctx, b, binaries...)
+	used, others := watchIdle(ctx, b, rig.Binaries...)
 	first := ""
 	if len(others) > 0 {
 		first = fmt.Sprintf("; the first: %s %s %s", others[0].Account, others[0].Verb, others[0].Resource)
 	}
-	b.row(atMost(0, "", "idle: requests other than Lease renewals and watches", float64(len(others)), "all three together in %s%s", b.Size.Idle, first))
-	for _, name := range followers {
-		b.row(atMost(0.5, "%", "idle: CPU of "+name, used[name], "of a core"))
+	b.Row(rig.AtMost(0, "", "idle: requests other than Lease renewals and watches", float64(len(others)), "all three together in %s%s", b.Size.Idle, first))
+	for _, name := range rig.Followers {
+		b.Row(rig.AtMost(0.5, "%", "idle: CPU of "+name, used[name], "of a core"))
 	}
-	b.row(atMost(0.5, "%", "idle: CPU of resourcesync, polling search", used[env.ResourceSync],
+	b.Row(rig.AtMost(0.5, "%", "idle: CPU of resourcesync, polling search", used[env.ResourceSync],
 		"of a core; every 10 s %d Applications with %d resources, unchanged", applications, applications*resources))
 }
 
 // idleWithoutSearch watches resourcesync where there is no search service.
-func idleWithoutSearch(ctx context.Context, b *bench) {
-	must.OK(b.product.search.SetFaults(search.Faults{Refuse: true}))
-	b.product.resume(ctx, env.ResourceSync)
-	b.awaitNoWrites(ctx, silence)
+func idleWithoutSearch(ctx context.Context, b *rig.Rig) {
+	must.OK(b.Product.Search.SetFaults(search.Faults{Refuse: true}))
+	b.Product.Resume(ctx, env.ResourceSync)
+	b.AwaitNoWrites(ctx, rig.Silence)
 	used, _ := watchIdle(ctx, b, env.ResourceSync)
-	b.row(atMost(0.5, "%", "idle: CPU of resourcesync, no search service", used[env.ResourceSync], "of a core"))
+	b.Row(rig.AtMost(0.5, "%", "idle: CPU of resourcesync, no search service", used[env.ResourceSync], "of a core"))
 }
 
 // watchIdle watches for [Size.Idle] and returns the percentage of a core that each
 // binary used, and the requests that an idle one should not make.
-func watchIdle(ctx context.Context, b *bench, names ...string) (used map[string]float64, others []audit.Entry) {
-	mark, before, began := b.audit.Mark(), b.product.usages(names...), time.Now()
+func watchIdle(ctx context.Context, b *rig.Rig, names ...string) (used map[string]float64, others []audit.Entry) {
+	mark, before, began := b.Audit.Mark(), b.Product.Usages(names...), time.Now()
 	clock.Sleep(ctx, b.Size.Idle)
 	must.OK(ctx.Err())
-	took, after := time.Since(began), b.product.usages(names...)
+	took, after := time.Since(began), b.Product.Usages(names...)
 	used = map[string]float64{}
 	for _, name := range names {
 		used[name] = 100 * float64(after[name].CPU-before[name].CPU) / float64(took)
 	}
-	return used, b.since(mark, func(e *audit.Entry) bool { return e.Verb != "watch" && e.Resource != "leases" })
+	return used, b.Since(mark, func(e *audit.Entry) bool { return e.Verb != "watch" && e.Resource != "leases" })
 }
 
 // polls returns how long all polls of resourcesync took in seconds, and their number.
-func polls(ctx context.Context, b *bench) (sum, count float64, err error) {
-	values, err := b.product.metrics(ctx, env.ResourceSync, "resourcesync_poll_seconds_sum", "resourcesync_poll_seconds_count")
+func polls(ctx context.Context, b *rig.Rig) (sum, count float64, err error) {
+	values, err := b.Product.Metrics(ctx, env.ResourceSync, "resourcesync_poll_seconds_sum", "resourcesync_poll_seconds_count")
 	if err != nil {
 		return 0, 0, err
 	}
@@ -108,10 +109,10 @@ func polls(ctx context.Context, b *bench) (sum, count float64, err error) {
 }
 
 // awaitPolls waits for n more polls.
-func awaitPolls(ctx context.Context, b *bench, n int) {
+func awaitPolls(ctx context.Context, b *rig.Rig, n int) {
 	_, before, err := polls(ctx, b)
 	must.OK(err)
-	must.OK(env.WaitFor(ctx, patience, "resourcesync to poll", func(ctx context.Context) (bool, string) {
+	must.OK(env.WaitFor(ctx, rig.Patience, "resourcesync to poll", func(ctx context.Context) (bool, string) {
 		_, now, err := polls(ctx, b)
 		return now >= before+float64(n), fmt.Sprintf("%.0f of %d, %v", now-before, n, err)
 	}))
@@ -121,9 +122,9 @@ func awaitPolls(ctx context.Context, b *bench, n int) {
 // queries. The two take turns, half an interval apart, so that neither finds the
 // machine fresher, and one that something else holds up does not decide. No
 // metrics are read from resourcesync while it polls.
-func searchAlone(ctx context.Context, b *bench) {
+func searchAlone(ctx context.Context, b *rig.Rig) {
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(b.product.search.CA())
+	roots.AppendCertsFromPEM(b.Product.Search.CA())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	defer transport.CloseIdleConnections()
 	caller := &http.Client{Transport: transport, Timeout: time.Minute}
@@ -155,17 +156,17 @@ func searchAlone(ctx context.Context, b *bench) {
 		must.OK(errors.New("resourcesync does not poll"))
 	}
 	_, applications := searched(b)
-	poll, queries := median(ours), median(alone)
-	row := atMost(1.3, "×", "resourcesync's poll against the bare queries", float64(poll)/float64(queries),
+	poll, queries := rig.Median(ours), rig.Median(alone)
+	row := rig.AtMost(1.3, "×", "resourcesync's poll against the bare queries", float64(poll)/float64(queries),
 		"%s against %s, medians of %d and %d in turns; %d Applications × %d resources, %.1f MB",
-		round(poll), round(queries), len(ours), len(alone), applications, resources, float64(size)/1e6)
+		rig.Round(poll), rig.Round(queries), len(ours), len(alone), applications, resources, float64(size)/1e6)
 	row.Noise = 1.5
-	b.row(row)
-	b.product.halt(ctx, env.ResourceSync)
+	b.Row(row)
+	b.Product.Halt(ctx, env.ResourceSync)
 }
 
 // pollAlone asks what one poll asks and drops the answers; it returns their size.
-func pollAlone(ctx context.Context, b *bench, caller *http.Client) (int64, error) {
+func pollAlone(ctx context.Context, b *rig.Rig, caller *http.Client) (int64, error) {
 	filter := func(property string, values ...string) map[string]any {
 		return map[string]any{"property": property, "values": values}
 	}
@@ -174,9 +175,9 @@ func pollAlone(ctx context.Context, b *bench, caller *http.Client) (int64, error
 	ask := func(ctx context.Context, query string, variables map[string]any) (err error) {
 		defer must.Return(&err)
 		body := must.Get(json.Marshal(map[string]any{"query": query, "variables": variables}))
-		r := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, b.product.search.URL(), bytes.NewReader(body)))
+		r := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, b.Product.Search.URL(), bytes.NewReader(body)))
 		r.Header.Set("Content-Type", "application/json")
-		response, err := authorized(caller, r, searchToken)
+		response, err := rig.Authorized(caller, r, rig.SearchToken)
 		must.OK(err)
 		defer func() { _ = response.Body.Close() }()
 		size, err := io.Copy(io.Discard, response.Body)
@@ -189,7 +190,7 @@ func pollAlone(ctx context.Context, b *bench, caller *http.Client) (int64, error
 	clusters, _ := searched(b)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(queriesInFlight)
-	for batch := range slices.Chunk(clusterNames(0, clusters), queryBatch) {
+	for batch := range slices.Chunk(rig.ClusterNames(0, clusters), queryBatch) {
 		filters := append(slices.Clone(pulled), filter("cluster", batch...))
 		group.Go(func() error {
 			return ask(ctx, queryApplications, map[string]any{"input": []any{map[string]any{"filters": filters, "limit": -1}}})

@@ -11,6 +11,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/rig"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
@@ -41,76 +42,76 @@ var places = map[string]string{onServer: simulate.Works, onHub: simulate.Applica
 
 // latency times a trickle of changes from the work agent's patch to the watchers of the
 // work itself, of the hub Application and of the report.
-func latency(ctx context.Context, b *bench) {
-	apps, reports := b.load.trickled()
-	times := timeChanges(ctx, b, b.load.draw(apps, b.Size.Changes), latencyRate, onServer, onHub, inReport)
+func latency(ctx context.Context, b *rig.Rig) {
+	apps, reports := b.Load.Trickled()
+	times := timeChanges(ctx, b, b.Load.Draw(apps, b.Size.Changes), latencyRate, onServer, onHub, inReport)
 	own, mirrored, reported := times(onServer), times(onHub), times(inReport)
-	row := atMost(10, "×", "ManifestWork status patch to hub Application status, p99 against the server's own patch-to-watch",
+	row := rig.AtMost(10, "×", "ManifestWork status patch to hub Application status, p99 against the server's own patch-to-watch",
 		mirrored.Percentile(99)/own.Percentile(99), "p50/p99 %.1f/%.1f ms against %.1f/%.1f ms",
 		mirrored.Percentile(50), mirrored.Percentile(99), own.Percentile(50), own.Percentile(99))
 	row.Noise = 1.5
-	b.row(row)
+	b.Row(row)
 	for _, within := range []struct{ percent, seconds float64 }{{50, 1}, {99, 3}} {
 		percent, seconds := within.percent, within.seconds
-		b.row(only(len(apps)/reports <= trickleRows, atMost(seconds, "s",
+		b.Row(rig.Only(len(apps)/reports <= trickleRows, rig.AtMost(seconds, "s",
 			fmt.Sprintf("a trickle of %d changes/s: ManifestWork status patch to report row, p%.0f", latencyRate, percent), reported.Percentile(percent)/1000,
 			"%d reports of %d rows; the server's own patch-to-watch was %.0f ms", reports, len(apps)/reports, own.Percentile(percent))))
 	}
-	b.awaitStatuses(ctx)
+	b.AwaitStatuses(ctx)
 }
 
 // lone times changes of reports that were quiet before.
-func lone(ctx context.Context, b *bench) {
-	reported := timeLone(ctx, b, b.load.inTurn(b.Size.Lone), float64(b.Size.Sets)/loneEvery.Seconds())
-	b.row(atMost(1.2, "s", "ManifestWork status patch to report row, p99", reported.Percentile(99)/1000,
+func lone(ctx context.Context, b *rig.Rig) {
+	reported := timeLone(ctx, b, b.Load.InTurn(b.Size.Lone), float64(b.Size.Sets)/loneEvery.Seconds())
+	b.Row(rig.AtMost(1.2, "s", "ManifestWork status patch to report row, p99", reported.Percentile(99)/1000,
 		"p50 %.0f ms; %d lone changes, of each report one in %s", reported.Percentile(50), b.Size.Lone, loneEvery))
-	b.awaitStatuses(ctx)
+	b.AwaitStatuses(ctx)
 }
 
 // timeLone times changes until they are in the reports, once these have been quiet for long enough.
-func timeLone(ctx context.Context, b *bench, changes []change, perSecond float64) figure.Distribution {
-	b.awaitNoWrites(ctx, 2*loneEvery)
+func timeLone(ctx context.Context, b *rig.Rig, changes []rig.Change, perSecond float64) figure.Distribution {
+	b.AwaitNoWrites(ctx, 2*loneEvery)
 	return timeChanges(ctx, b, changes, perSecond, inReport)(inReport)
 }
 
 // timeChanges sends so many changes a second, waits until each was seen in every place, and
 // returns how long it took there.
-func timeChanges(ctx context.Context, b *bench, changes []change, perSecond float64, where ...string) func(place string) figure.Distribution {
-	s := newStopwatch(where...)
+func timeChanges(ctx context.Context, b *rig.Rig, changes []rig.Change, perSecond float64, where ...string) func(place string) figure.Distribution {
+	s := rig.NewStopwatch(where...)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	for _, place := range where {
-		must.Get(b.load.hub.Watch(watching, places[place], func(e hub.Event, arrived time.Time) { s.see(place, e.Object, arrived) }))
+		must.Get(b.Load.Hub.Watch(watching, places[place], func(e hub.Event, arrived time.Time) { s.See(place, e.Object, arrived) }))
 	}
-	must.OK(paced(ctx, len(changes), perSecond, func(ctx context.Context, i int) error {
-		s.start(changes[i].revision)
-		return b.load.send(ctx, changes[i])
+	must.OK(rig.Paced(ctx, len(changes), perSecond, func(ctx context.Context, i int) error {
+		s.Start(changes[i].Revision)
+		return b.Load.Send(ctx, changes[i])
 	}))
-	must.OK(env.WaitFor(ctx, patience, "every change to be seen everywhere", func(context.Context) (bool, string) {
-		return s.left() == 0, fmt.Sprintf("%d sightings are missing", s.left())
+	must.OK(env.WaitFor(ctx, rig.Patience, "every change to be seen everywhere", func(context.Context) (bool, string) {
+		return s.Left() == 0, fmt.Sprintf("%d sightings are missing", s.Left())
 	}))
-	return func(place string) figure.Distribution { return figure.NewDistribution(s.times(place)) }
+	return func(place string) figure.Distribution { return figure.NewDistribution(s.Times(place)) }
 }
 
 // burst changes many rows of one report at once and counts the report's writes.
-func burst(ctx context.Context, b *bench) {
-	set := b.load.apps[0].set
-	apps := slices.DeleteFunc(slices.Clone(b.load.apps), func(a *application) bool { return a.set != set })
+func burst(ctx context.Context, b *rig.Rig) {
+	set := b.Load.Apps[0].Set
+	apps := slices.DeleteFunc(slices.Clone(b.Load.Apps), func(a *rig.Application) bool { return a.Set != set })
 	n := min(len(apps), b.Size.Burst)
-	writes, took := writesOfBurst(ctx, b, set, b.load.draw(apps, n))
-	b.row(atMost(5, "", fmt.Sprintf("report writes for a burst of %d changes", n), float64(writes),
-		"one report of %d rows; all written %s after the first change", len(apps), round(took)))
-	b.awaitStatuses(ctx)
+	writes, took := writesOfBurst(ctx, b, set, b.Load.Draw(apps, n))
+	b.Row(rig.AtMost(5, "", fmt.Sprintf("report writes for a burst of %d changes", n), float64(writes),
+		"one report of %d rows; all written %s after the first change", len(apps), rig.Round(took)))
+	b.AwaitStatuses(ctx)
 }
 
 // writesOfBurst sends changes at once and returns how often the report of their
 // ApplicationSet was written, and when for the last time.
-func writesOfBurst(ctx context.Context, b *bench, set string, changes []change) (writes int, took time.Duration) {
-	b.awaitNoWrites(ctx, silence)
-	mark, began := b.audit.Mark(), time.Now()
-	must.OK(hub.Parallel(ctx, len(changes), func(ctx context.Context, i int) error { return b.load.send(ctx, changes[i]) }))
-	b.awaitNoWrites(ctx, silence)
-	for _, e := range b.since(mark, reports) {
+func writesOfBurst(ctx context.Context, b *rig.Rig, set string, changes []rig.Change) (writes int, took time.Duration) {
+	b.AwaitNoWrites(ctx, rig.Silence)
+	mark, began := b.Audit.Mark(), time.Now()
+	must.OK(hub.Parallel(ctx, len(changes), func(ctx context.Context, i int) error { return b.Load.Send(ctx, changes[i]) }))
+	b.AwaitNoWrites(ctx, rig.Silence)
+	for _, e := range b.Since(mark, rig.Reports) {
 		if e.Name == set {
 			writes++
 			took = max(took, e.Done.Sub(began))
@@ -121,54 +122,54 @@ func writesOfBurst(ctx context.Context, b *bench, set string, changes []change) 
 
 // wide lets aggregation write one report of very many clusters. Its Applications
 // are not on the hub, so propagation is stopped first: it would withdraw the works.
-func wide(ctx context.Context, b *bench) {
-	b.product.halt(ctx, env.Propagation)
+func wide(ctx context.Context, b *rig.Rig) {
+	b.Product.Halt(ctx, env.Propagation)
 	apps := addWideSet(ctx, b)
-	b.awaitNoWrites(ctx, silence)
+	b.AwaitNoWrites(ctx, rig.Silence)
 	path := simulate.Reports + "/" + wideSet
-	must.OK(env.WaitFor(ctx, patience, "the wide report to count every cluster as healthy", func(ctx context.Context) (bool, string) {
+	must.OK(env.WaitFor(ctx, rig.Patience, "the wide report to count every cluster as healthy", func(ctx context.Context) (bool, string) {
 		var report struct {
 			Statuses struct {
 				Summary struct{ Healthy string } `json:"summary"`
 			} `json:"statuses"`
 		}
-		err := b.load.hub.Get(ctx, path, &report)
+		err := b.Load.Hub.Get(ctx, path, &report)
 		return report.Statuses.Summary.Healthy == fmt.Sprint(len(apps)), fmt.Sprint(report, err)
 	}))
 	n := min(len(apps), b.Size.Burst)
-	writes, took := writesOfBurst(ctx, b, wideSet, b.load.draw(apps, n))
-	b.row(atMost(5, "", fmt.Sprintf("report of %d clusters: writes for a burst of %d changes", len(apps), n), float64(writes),
+	writes, took := writesOfBurst(ctx, b, wideSet, b.Load.Draw(apps, n))
+	b.Row(rig.AtMost(5, "", fmt.Sprintf("report of %d clusters: writes for a burst of %d changes", len(apps), n), float64(writes),
 		"%d bytes; all written %s after the first change; aggregation resident %.0f MiB",
-		must.Get(b.load.hub.Discard(ctx, "GET", path, nil)), round(took), mebibytes(b.product.usages(env.Aggregation)[env.Aggregation].Resident)))
+		must.Get(b.Load.Hub.Discard(ctx, "GET", path, nil)), rig.Round(took), rig.Mebibytes(b.Product.Usages(env.Aggregation)[env.Aggregation].Resident)))
 	// Healthy rows are the first to be left out of a report that is full, so these are not.
-	b.load.degraded = true
-	gathered := timeChanges(ctx, b, b.load.draw(apps, min(len(apps), b.Size.Changes)), latencyRate, inReport)(inReport)
-	b.row(atMost(3, "s", fmt.Sprintf("report of %d clusters: ManifestWork status patch to row in a trickle of %d changes/s, p99", len(apps), latencyRate),
+	b.Load.Degraded = true
+	gathered := timeChanges(ctx, b, b.Load.Draw(apps, min(len(apps), b.Size.Changes)), latencyRate, inReport)(inReport)
+	b.Row(rig.AtMost(3, "s", fmt.Sprintf("report of %d clusters: ManifestWork status patch to row in a trickle of %d changes/s, p99", len(apps), latencyRate),
 		gathered.Percentile(99)/1000, "p50 %.0f ms", gathered.Percentile(50)))
-	reported := timeLone(ctx, b, b.load.draw(apps, b.Size.WideLone), 1/loneEvery.Seconds())
-	b.row(atMost(1.2, "s", fmt.Sprintf("report of %d clusters: ManifestWork status patch to row, p99", len(apps)),
+	reported := timeLone(ctx, b, b.Load.Draw(apps, b.Size.WideLone), 1/loneEvery.Seconds())
+	b.Row(rig.AtMost(1.2, "s", fmt.Sprintf("report of %d clusters: ManifestWork status patch to row, p99", len(apps)),
 		reported.Percentile(99)/1000, "p50 %.0f ms; %d lone changes, one in %s", reported.Percentile(50), b.Size.WideLone, loneEvery))
 }
 
 // addWideSet creates the ApplicationSet with a cluster and a ManifestWork, whose agent
 // has reported, for each of its Applications.
-func addWideSet(ctx context.Context, b *bench) []*application {
-	must.OK(b.load.addSet(ctx, wideSet))
+func addWideSet(ctx context.Context, b *rig.Rig) []*rig.Application {
+	must.OK(b.Load.AddSet(ctx, wideSet))
 	clusters := make([]string, b.Size.WideReport)
-	apps := make([]*application, len(clusters))
+	apps := make([]*rig.Application, len(clusters))
 	for i := range clusters {
 		clusters[i] = fmt.Sprintf("wide%05d", i)
-		apps[i] = &application{set: wideSet, cluster: clusters[i], generation: 1}
+		apps[i] = &rig.Application{Set: wideSet, Cluster: clusters[i], Generation: 1}
 	}
-	must.OK(b.load.addClusters(ctx, clusters))
-	revision := b.load.nextRevision()
+	must.OK(b.Load.AddClusters(ctx, clusters))
+	revision := b.Load.NextRevision()
 	must.OK(hub.Parallel(ctx, len(apps), func(ctx context.Context, i int) error {
 		name, body := simulate.ReportOnlyWork(wideSet, clusters[i])
-		apps[i].work = name
-		if err := b.load.hub.Create(ctx, simulate.WorksIn(clusters[i]), body); err != nil {
+		apps[i].Work = name
+		if err := b.Load.Hub.Create(ctx, simulate.WorksIn(clusters[i]), body); err != nil {
 			return err
 		}
-		return b.load.report(ctx, apps[i], revision)
+		return b.Load.Report(ctx, apps[i], revision)
 	}))
 	return apps
 }

@@ -14,6 +14,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/rig"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
@@ -40,17 +41,17 @@ type looked struct {
 }
 
 // page measures what the page costs, with nobody, one and ten looking at the first page.
-func page(ctx context.Context, b *bench) {
-	must.OK(b.product.fleet.Hub.Install(ctx, testkit.Root(), "page"))
+func page(ctx context.Context, b *rig.Rig) {
+	must.OK(b.Product.Fleet.Hub.Install(ctx, testkit.Root(), "page"))
 	began := time.Now()
-	l := &looked{page: must.Get(b.product.fleet.Product.StartPage(ctx))}
-	b.row(atMost(10, "s", "page: ready after a cold start", time.Since(began).Seconds(), "%d Applications", len(b.load.apps)))
+	l := &looked{page: must.Get(b.Product.Fleet.Product.StartPage(ctx))}
+	b.Row(rig.AtMost(10, "s", "page: ready after a cold start", time.Since(began).Seconds(), "%d Applications", len(b.Load.Apps)))
 	l.awaitRead(ctx)
 	for _, n := range []int{0, 1, 10} {
 		watchPage(ctx, b, l, n)
 	}
 	must.OK(l.page.Stop(ctx))
-	b.awaitStatuses(ctx)
+	b.AwaitStatuses(ctx)
 }
 
 func (l *looked) usage() process.Usage { return must.Get(process.Of(l.page.PID())) }
@@ -58,47 +59,47 @@ func (l *looked) usage() process.Usage { return must.Get(process.Of(l.page.PID()
 // awaitRead waits until the page has read the fleet: until it uses next to nothing.
 func (l *looked) awaitRead(ctx context.Context) {
 	last, since := l.usage(), time.Now()
-	must.OK(env.WaitFor(ctx, patience, "the page to have read the fleet", func(context.Context) (bool, string) {
+	must.OK(env.WaitFor(ctx, rig.Patience, "the page to have read the fleet", func(context.Context) (bool, string) {
 		if now := l.usage(); now.CPU > last.CPU+atRest {
 			last, since = now, time.Now()
 		}
-		return time.Since(since) > silence, fmt.Sprintf("it used %s", last.CPU)
+		return time.Since(since) > rig.Silence, fmt.Sprintf("it used %s", last.CPU)
 	}))
 }
 
 // watchPage makes changes while viewers look and makes the rows of what that cost.
-func watchPage(ctx context.Context, b *bench, l *looked, viewers int) {
+func watchPage(ctx context.Context, b *rig.Rig, l *looked, viewers int) {
 	a := openPages(ctx, b, l.page, viewers)
 	before, began := l.usage(), time.Now()
-	b.load.sendPaced(ctx, b.load.draw(b.load.apps, pageChanges), pageRate)
+	b.Load.SendPaced(ctx, b.Load.Draw(b.Load.Apps, pageChanges), pageRate)
 	took, after := time.Since(began), l.usage()
 	must.OK(a.leave())
 	if viewers > 0 && len(a.took) == 0 {
 		must.OK(fmt.Errorf("%d looking: no page has changed by any of %d changes", viewers, pageChanges))
 	}
 	cpu := after.CPU - before.CPU
-	used := fmt.Sprintf("%s in %s, at %d changes/s", cpu, round(took), pageRate)
-	aggregation := must.Get(process.Of(b.product.process(env.Aggregation).PID()))
-	b.row(atMost(1, "×", fmt.Sprintf("page, %d looking: memory against aggregation's", viewers),
+	used := fmt.Sprintf("%s in %s, at %d changes/s", cpu, rig.Round(took), pageRate)
+	aggregation := must.Get(process.Of(b.Product.Process(env.Aggregation).PID()))
+	b.Row(rig.AtMost(1, "×", fmt.Sprintf("page, %d looking: memory against aggregation's", viewers),
 		float64(after.Resident)/float64(aggregation.Resident), "%.1f MiB against %.1f MiB resident, at %d Applications",
-		mebibytes(after.Resident), mebibytes(aggregation.Resident), len(b.load.apps)))
+		rig.Mebibytes(after.Resident), rig.Mebibytes(aggregation.Resident), len(b.Load.Apps)))
 	share := 100 * float64(cpu) / float64(took)
 	if viewers == 0 {
-		b.row(atMost(3, "%", "page, nobody looking: CPU", share, "of a core; %s", used))
+		b.Row(rig.AtMost(3, "%", "page, nobody looking: CPU", share, "of a core; %s", used))
 	} else {
 		times := figure.NewDistribution(a.took)
-		b.row(atMost(8, "%", fmt.Sprintf("page, %d looking: CPU", viewers), share,
+		b.Row(rig.AtMost(8, "%", fmt.Sprintf("page, %d looking: CPU", viewers), share,
 			"of a core; %s; %d refreshes of %.0f KiB, p50/p99 %.0f/%.0f ms",
 			used, len(a.took), float64(a.bytes)/1024/float64(len(a.took)), times.Percentile(50), times.Percentile(99)))
 		each := float64(cpu) / float64(time.Millisecond) / float64(len(a.took))
 		if viewers == 1 {
 			l.one = each
 		} else {
-			b.row(atMost(1.25, "×", fmt.Sprintf("page: CPU of a refresh, %d looking against one", viewers), each/max(l.one, 0.1),
+			b.Row(rig.AtMost(1.25, "×", fmt.Sprintf("page: CPU of a refresh, %d looking against one", viewers), each/max(l.one, 0.1),
 				"%.1f ms against %.1f ms: what all see is put together once", each, l.one))
 		}
 	}
-	b.awaitNoWrites(ctx, silence)
+	b.AwaitNoWrites(ctx, rig.Silence)
 }
 
 // audience plays browsers that have the first page open: each asks for the parts of the page
@@ -114,15 +115,15 @@ type audience struct {
 }
 
 // openPages opens the page for so many and returns when each has seen it.
-func openPages(ctx context.Context, b *bench, page *env.Process, viewers int) *audience {
+func openPages(ctx context.Context, b *rig.Rig, page *env.Process, viewers int) *audience {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &audience{cancel: cancel}
 	address, token := "http://"+page.Flag("page-bind-address"), ""
 	for n := range viewers {
 		if n%perAccount == 0 {
-			token = must.Get(b.product.fleet.Product.PageToken(ctx, fmt.Sprintf("%s-%d", env.PageAccount, n/perAccount), time.Hour))
+			token = must.Get(b.Product.Fleet.Product.PageToken(ctx, fmt.Sprintf("%s-%d", env.PageAccount, n/perAccount), time.Hour))
 		}
-		must.Get(visit(ctx, address+"/", token, nil))
+		must.Get(rig.Visit(ctx, address+"/", token, nil))
 		a.left.Go(func() {
 			for version := ""; clock.Sleep(ctx, pollEvery); {
 				version = a.refresh(ctx, address, token, version)
@@ -162,7 +163,7 @@ func poll(ctx context.Context, url, token, version string) (next string, body []
 		return "", nil, err
 	}
 	r.Header = http.Header{"X-Fragment": {"notices,summary,facets,rows,leases"}, "If-None-Match": {version}, "Authorization": {"Bearer " + token}}
-	response, err := client.Do(r)
+	response, err := rig.Client.Do(r)
 	if err != nil {
 		return "", nil, err
 	}

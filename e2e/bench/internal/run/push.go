@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/rig"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
@@ -28,51 +29,51 @@ var pushes = []struct {
 // push asks Applications for a refresh, one after the other as Argo CD's API server does
 // for a push to the repository that they come from, and times it until the last hub
 // Application has the new revision and the refresh is gone. The edge answers at once.
-func push(ctx context.Context, b *bench) {
-	must.OK(b.load.learnWorks(ctx))
+func push(ctx context.Context, b *rig.Rig) {
+	must.OK(b.Load.LearnWorks(ctx))
 	for _, p := range pushes {
-		n := min(p.applications, len(b.load.apps))
-		pushTo(ctx, b, b.load.apps[:n], p.seconds)
+		n := min(p.applications, len(b.Load.Apps))
+		pushTo(ctx, b, b.Load.Apps[:n], p.seconds)
 		if n < p.applications {
 			break
 		}
 	}
-	must.OK(b.load.learnWorks(ctx))
+	must.OK(b.Load.LearnWorks(ctx))
 }
 
-func pushTo(ctx context.Context, b *bench, apps []*application, seconds float64) {
-	b.awaitNoWrites(ctx, silence)
-	r := &pushed{bench: b, revision: b.load.nextRevision(), apps: map[string]*application{}, left: map[string]bool{}, answered: map[string]string{}}
+func pushTo(ctx context.Context, b *rig.Rig, apps []*rig.Application, seconds float64) {
+	b.AwaitNoWrites(ctx, rig.Silence)
+	r := &pushed{bench: b, revision: b.Load.NextRevision(), apps: map[string]*rig.Application{}, left: map[string]bool{}, answered: map[string]string{}}
 	for _, a := range apps {
-		r.apps[a.name()], r.left[a.name()] = a, true
-		a.revision = r.revision
+		r.apps[a.Name()], r.left[a.Name()] = a, true
+		a.Revision = r.revision
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	must.Get(b.load.hub.Watch(watching, simulate.Works, func(e hub.Event, _ time.Time) { r.work(watching, e.Object) }))
-	must.Get(b.load.hub.Watch(watching, simulate.Applications, func(e hub.Event, arrived time.Time) { r.application(e.Object, arrived) }))
-	mark, began := b.audit.Mark(), time.Now()
+	must.Get(b.Load.Hub.Watch(watching, simulate.Works, func(e hub.Event, _ time.Time) { r.work(watching, e.Object) }))
+	must.Get(b.Load.Hub.Watch(watching, simulate.Applications, func(e hub.Event, arrived time.Time) { r.application(e.Object, arrived) }))
+	mark, began := b.Audit.Mark(), time.Now()
 	for _, a := range apps {
-		must.OK(b.load.hub.Merge(ctx, simulate.Applications+"/"+a.name(), simulate.Refresh()))
+		must.OK(b.Load.Hub.Merge(ctx, simulate.Applications+"/"+a.Name(), simulate.Refresh()))
 	}
 	sent := time.Since(began)
-	must.OK(env.WaitFor(ctx, patience, "every hub Application to have what was pushed", r.over))
+	must.OK(env.WaitFor(ctx, rig.Patience, "every hub Application to have what was pushed", r.over))
 	took := r.last.Sub(began)
-	b.awaitNoWrites(ctx, silence)
-	works, writes := len(b.since(mark, by(env.Propagation, "patch", "manifestworks"))), len(b.since(mark, mirrors))
-	b.row(atMost(seconds, "s", fmt.Sprintf("a push to the repository of %d Applications, until the last says so on the hub", len(apps)), took.Seconds(),
-		"the last was asked for after %s; clusters answer at once", round(sent)))
-	b.row(atMost(3.05, "", "writes of propagation for each of them", float64(works+writes)/float64(len(apps)),
+	b.AwaitNoWrites(ctx, rig.Silence)
+	works, writes := len(b.Since(mark, rig.By(env.Propagation, "patch", "manifestworks"))), len(b.Since(mark, rig.Mirrors))
+	b.Row(rig.AtMost(seconds, "s", fmt.Sprintf("a push to the repository of %d Applications, until the last says so on the hub", len(apps)), took.Seconds(),
+		"the last was asked for after %s; clusters answer at once", rig.Round(sent)))
+	b.Row(rig.AtMost(3.05, "", "writes of propagation for each of them", float64(works+writes)/float64(len(apps)),
 		"%d of ManifestWorks, %d of Applications, with the new status", works, writes))
 }
 
 // pushed is a push under way. It plays the managed clusters, and notes which hub Applications are through.
 type pushed struct {
-	bench    *bench
+	bench    *rig.Rig
 	revision string
 
 	mu   sync.Mutex
-	apps map[string]*application
+	apps map[string]*rig.Application
 	left map[string]bool
 	// answered are the requests that the edge has answered, by Application.
 	answered map[string]string
@@ -103,12 +104,12 @@ func (r *pushed) work(ctx context.Context, raw json.RawMessage) {
 	if a == nil || id == "" || r.answered[name] == id {
 		return
 	}
-	r.answered[name], a.generation = id, work.Metadata.Generation
+	r.answered[name], a.Generation = id, work.Metadata.Generation
 	feedback := simulate.Healthy(r.revision)
 	feedback.Request = id
-	status := simulate.WorkStatus(a.set, a.cluster, a.generation, feedback)
+	status := simulate.WorkStatus(a.Set, a.Cluster, a.Generation, feedback)
 	go func() {
-		if err := r.bench.load.hub.Merge(ctx, a.path()+"/status", status); err != nil && ctx.Err() == nil {
+		if err := r.bench.Load.Hub.Merge(ctx, a.Path()+"/status", status); err != nil && ctx.Err() == nil {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.failed = err

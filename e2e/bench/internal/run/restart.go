@@ -13,6 +13,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/audit"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/rig"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
@@ -34,7 +35,7 @@ const (
 // watched is what the two binaries that follow the hub watch.
 var watched = map[string][]string{
 	env.Propagation: {
-		"/apis/argoproj.io/v1alpha1/applications", simulate.Works + pulled, simulate.ManagedClusters,
+		"/apis/argoproj.io/v1alpha1/applications", simulate.Works + rig.Pulled, simulate.ManagedClusters,
 		"/apis/cluster.open-cluster-management.io/v1beta1/placementdecisions", simulate.Projects,
 	},
 	env.Aggregation: {
@@ -44,37 +45,37 @@ var watched = map[string][]string{
 }
 
 // restart starts the binaries over a fleet in which nothing changes.
-func restart(ctx context.Context, b *bench) {
-	b.product.halt(ctx, binaries...)
-	for _, name := range followers {
+func restart(ctx context.Context, b *rig.Rig) {
+	b.Product.Halt(ctx, rig.Binaries...)
+	for _, name := range rig.Followers {
 		list := listAlone(ctx, b, watched[name])
-		mark := b.audit.Mark()
-		ready := b.product.resume(ctx, name)
-		b.awaitNoWrites(ctx, silence)
-		writes := b.since(mark, func(e *audit.Entry) bool { return e.Account == env.Account(name) && write(e) })
-		b.row(atMost(0, "", "warm restart of "+name+": write requests", float64(len(writes)),
-			"taking its Lease, and the Event about that, left out%s", kinds(writes)))
-		row := atMost(b.Size.Restart, "×", "warm restart of "+name+": ready, against a bare LIST of what it watches", float64(ready)/float64(list),
-			"%s against %s, start of the process included", round(ready), round(list))
+		mark := b.Audit.Mark()
+		ready := b.Product.Resume(ctx, name)
+		b.AwaitNoWrites(ctx, rig.Silence)
+		writes := b.Since(mark, func(e *audit.Entry) bool { return e.Account == env.Account(name) && rig.Write(e) })
+		b.Row(rig.AtMost(0, "", "warm restart of "+name+": write requests", float64(len(writes)),
+			"taking its Lease, and the Event about that, left out%s", rig.Kinds(writes)))
+		row := rig.AtMost(b.Size.Restart, "×", "warm restart of "+name+": ready, against a bare LIST of what it watches", float64(ready)/float64(list),
+			"%s against %s, start of the process included", rig.Round(ready), rig.Round(list))
 		row.Noise = 1.8
-		b.row(row)
+		b.Row(row)
 	}
-	b.awaitStatuses(ctx)
+	b.AwaitStatuses(ctx)
 }
 
 // listAlone times lists of everything at paths, at the same time as informers do,
 // with the answers dropped.
-func listAlone(ctx context.Context, b *bench, paths []string) time.Duration {
+func listAlone(ctx context.Context, b *rig.Rig, paths []string) time.Duration {
 	took := make([]time.Duration, 0, listRounds)
 	for range listRounds {
 		began := time.Now()
 		must.OK(hub.Parallel(ctx, len(paths), func(ctx context.Context, i int) error {
-			_, err := b.load.hub.Discard(ctx, http.MethodGet, paths[i], nil)
+			_, err := b.Load.Hub.Discard(ctx, http.MethodGet, paths[i], nil)
 			return err
 		}))
 		took = append(took, time.Since(began))
 	}
-	return median(took)
+	return rig.Median(took)
 }
 
 // pair is two replicas of a binary with the flags of leader election that it is shipped with.
@@ -91,7 +92,7 @@ type pair struct {
 
 // standby kills the leaders of both binaries together and times how soon the standbys have done their
 // work for a change of that moment. Nothing else has changed, so they ought to write nothing else.
-func standby(ctx context.Context, b *bench) {
+func standby(ctx context.Context, b *rig.Rig) {
 	pairs := []*pair{{name: env.Propagation, place: onHub}, {name: env.Aggregation, place: inReport}}
 	startPairs(ctx, b, pairs)
 	for i := range takeovers {
@@ -106,27 +107,27 @@ func standby(ctx context.Context, b *bench) {
 		rowsOfTakeovers(b, p)
 		must.OK(p.leader.Stop(ctx))
 	}
-	b.product.resume(ctx, followers...)
-	b.awaitStatuses(ctx)
+	b.Product.Resume(ctx, rig.Followers...)
+	b.AwaitStatuses(ctx)
 }
 
 // startPairs starts two replicas in the place of each that runs, whose Lease is a longer one. The second starts
 // once the first leads, which it shows by a change, and has nothing more to do.
-func startPairs(ctx context.Context, b *bench, pairs []*pair) {
+func startPairs(ctx context.Context, b *rig.Rig, pairs []*pair) {
 	start := func(p *pair, number int) *env.Process {
 		var arguments []string
 		if p.name == env.Aggregation {
 			// The rows are to be the same in each pod, so that nothing is rewritten for the sake of search.
-			arguments = []string{"--intermediate-dir=" + b.product.fleet.Product.IntermediateDir(0)}
+			arguments = []string{"--intermediate-dir=" + b.Product.Fleet.Product.IntermediateDir(0)}
 		}
-		return must.Get(b.product.fleet.Product.StartStandby(ctx, p.name, number, arguments...))
+		return must.Get(b.Product.Fleet.Product.StartStandby(ctx, p.name, number, arguments...))
 	}
 	for _, p := range pairs {
-		b.product.halt(ctx, p.name)
+		b.Product.Halt(ctx, p.name)
 		p.leader = start(p, firstReplica)
 	}
-	timeChanges(ctx, b, b.load.draw(b.load.apps, 1), costRate, onHub, inReport)
-	b.awaitNoWrites(ctx, silence)
+	timeChanges(ctx, b, b.Load.Draw(b.Load.Apps, 1), costRate, onHub, inReport)
+	b.AwaitNoWrites(ctx, rig.Silence)
 	for _, p := range pairs {
 		p.standby = start(p, secondReplica)
 	}
@@ -134,25 +135,25 @@ func startPairs(ctx context.Context, b *bench, pairs []*pair) {
 
 // takeOver kills the leaders and waits until the standbys have done their work for a change.
 // Then they are the leaders.
-func takeOver(ctx context.Context, b *bench, pairs []*pair) {
-	b.awaitNoWrites(ctx, silence)
-	changes, mark := b.load.draw(b.load.apps, 1), b.audit.Mark()
+func takeOver(ctx context.Context, b *rig.Rig, pairs []*pair) {
+	b.AwaitNoWrites(ctx, rig.Silence)
+	changes, mark := b.Load.Draw(b.Load.Apps, 1), b.Audit.Mark()
 	for _, p := range pairs {
 		must.OK(p.leader.Kill(ctx))
 	}
 	times := timeChanges(ctx, b, changes, costRate, onHub, inReport)
-	b.awaitNoWrites(ctx, silence)
+	b.AwaitNoWrites(ctx, rig.Silence)
 	for _, p := range pairs {
-		p.took = append(p.took, round(time.Duration(times(p.place)[0]*float64(time.Millisecond))))
-		p.beyond = append(p.beyond, beyond(b.since(mark, func(e *audit.Entry) bool { return e.Account == env.Account(p.name) && write(e) }), changes[0])...)
+		p.took = append(p.took, rig.Round(time.Duration(times(p.place)[0]*float64(time.Millisecond))))
+		p.beyond = append(p.beyond, beyond(b.Since(mark, func(e *audit.Entry) bool { return e.Account == env.Account(p.name) && rig.Write(e) }), changes[0])...)
 		p.leader, p.standby = p.standby, p.leader
 	}
 }
 
 // beyond returns the writes that a change of one Application does not ask for: all but
 // one of its status and one of its report.
-func beyond(all []audit.Entry, c change) (more []audit.Entry) {
-	due := map[string]bool{"patch applications " + c.name(): true, "update multiclusterapplicationsetreports " + c.set: true}
+func beyond(all []audit.Entry, c rig.Change) (more []audit.Entry) {
+	due := map[string]bool{"patch applications " + c.Name(): true, "update multiclusterapplicationsetreports " + c.Set: true}
 	for _, e := range all {
 		which := fmt.Sprintf("%s %s %s", e.Verb, e.Resource, e.Name)
 		if due[which] && e.Code < 300 {
@@ -165,9 +166,9 @@ func beyond(all []audit.Entry, c change) (more []audit.Entry) {
 }
 
 // rowsOfTakeovers makes the rows of one binary.
-func rowsOfTakeovers(b *bench, p *pair) {
-	b.row(atMost(takeover.Seconds(), "s", "standby of "+p.name+": from the leader's kill until the work of a change is done, the longest",
-		slices.Max(p.took).Seconds(), "of %v; %d Applications", p.took, len(b.load.apps)))
-	b.row(atMost(0, "", "standby of "+p.name+": writes when it took over, beyond those of the change", float64(len(p.beyond)),
-		"%d times; the Lease, and the Event about it, left out%s", takeovers, kinds(p.beyond)))
+func rowsOfTakeovers(b *rig.Rig, p *pair) {
+	b.Row(rig.AtMost(takeover.Seconds(), "s", "standby of "+p.name+": from the leader's kill until the work of a change is done, the longest",
+		slices.Max(p.took).Seconds(), "of %v; %d Applications", p.took, len(b.Load.Apps)))
+	b.Row(rig.AtMost(0, "", "standby of "+p.name+": writes when it took over, beyond those of the change", float64(len(p.beyond)),
+		"%d times; the Lease, and the Event about it, left out%s", takeovers, rig.Kinds(p.beyond)))
 }

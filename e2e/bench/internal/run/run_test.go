@@ -12,15 +12,17 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/rig"
 )
 
 func TestSizes(t *testing.T) {
-	for _, s := range Sizes() {
-		if found, err := FindSize(s.Name); err != nil || found.Clusters != s.Clusters {
+	for _, s := range rig.Sizes() {
+		if found, err := rig.FindSize(s.Name); err != nil || found.Clusters != s.Clusters {
 			t.Errorf("%s is not found: %v", s.Name, err)
 		}
-		if last := len(s.Stages) - 1; s.at(last) != s.Clusters {
-			t.Errorf("%s: the last stage has %d of %d clusters", s.Name, s.at(last), s.Clusters)
+		if last := len(s.Stages) - 1; s.At(last) != s.Clusters {
+			t.Errorf("%s: the last stage has %d of %d clusters", s.Name, s.At(last), s.Clusters)
 		}
 		if s.Restart < 1 {
 			t.Errorf("%s: a restart may take %v bare LISTs", s.Name, s.Restart)
@@ -32,7 +34,7 @@ func TestSizes(t *testing.T) {
 			}
 		}
 	}
-	if _, err := FindSize("huge"); err == nil {
+	if _, err := rig.FindSize("huge"); err == nil {
 		t.Error("a size that is not there is found")
 	}
 }
@@ -59,7 +61,7 @@ func TestChosenPhases(t *testing.T) {
 		"unknown": {"a phase that is not there is no phase that passed", nil, []string{"latency", "bust"}, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := choose(Options{Size: Size{Without: c.without}, Only: c.only}, all)
+			got, err := choose(rig.Options{Size: rig.Size{Without: c.without}, Only: c.only}, all)
 			if keys(got) != c.want || (err != nil) != c.fails {
 				t.Errorf("%s: %q, %v", c.reason, keys(got), err)
 			}
@@ -69,10 +71,10 @@ func TestChosenPhases(t *testing.T) {
 
 // What is drawn in turn goes from one ApplicationSet to the next.
 func TestInTurn(t *testing.T) {
-	b := &load{random: rand.New(rand.NewPCG(1, 2)), apps: []*application{{set: "a"}, {set: "b"}, {set: "a"}, {set: "b"}, {set: "b"}}}
+	b := &rig.Load{Random: rand.New(rand.NewPCG(1, 2)), Apps: []*rig.Application{{Set: "a"}, {Set: "b"}, {Set: "a"}, {Set: "b"}, {Set: "b"}}}
 	var sets string
-	for _, c := range b.inTurn(5) {
-		sets += c.set
+	for _, c := range b.InTurn(5) {
+		sets += c.Set
 	}
 	if sets != "ababa" {
 		t.Errorf("the ApplicationSets are %s", sets)
@@ -82,23 +84,23 @@ func TestInTurn(t *testing.T) {
 // No Application has two changes in flight, or its cluster would seem to go back
 // in time.
 func TestDrawKeepsOrder(t *testing.T) {
-	b := &load{random: rand.New(rand.NewPCG(1, 2))}
-	apps := []*application{{}, {}, {}}
-	changes := b.draw(apps, 8)
-	last := map[*application]change{}
+	b := &rig.Load{Random: rand.New(rand.NewPCG(1, 2))}
+	apps := []*rig.Application{{}, {}, {}}
+	changes := b.Draw(apps, 8)
+	last := map[*rig.Application]rig.Change{}
 	for i, c := range changes {
-		before, again := last[c.application]
-		if again != (c.before != nil) || again && c.before != before.sent {
+		before, again := last[c.Application]
+		if again != (c.Before != nil) || again && c.Before != before.Sent {
 			t.Errorf("change %d does not wait for the one before it of the same Application", i)
 		}
 		if again && i < 3 {
 			t.Errorf("change %d: an Application has its second turn before all had their first", i)
 		}
-		last[c.application] = c
+		last[c.Application] = c
 	}
 	for a, c := range last {
-		if a.revision != c.revision {
-			t.Errorf("an Application ends at %s, its last change is %s", a.revision, c.revision)
+		if a.Revision != c.Revision {
+			t.Errorf("an Application ends at %s, its last change is %s", a.Revision, c.Revision)
 		}
 	}
 }
@@ -106,7 +108,7 @@ func TestDrawKeepsOrder(t *testing.T) {
 func TestPacedRunsAllAndKeepsTheFirstError(t *testing.T) {
 	var n atomic.Int64
 	first := errors.New("first")
-	err := paced(t.Context(), 5, 1000, func(_ context.Context, i int) error {
+	err := rig.Paced(t.Context(), 5, 1000, func(_ context.Context, i int) error {
 		n.Add(1)
 		if i == 2 {
 			return first
@@ -118,31 +120,31 @@ func TestPacedRunsAllAndKeepsTheFirstError(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := paced(ctx, 5, 1000, func(context.Context, int) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := rig.Paced(ctx, 5, 1000, func(context.Context, int) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v", err)
 	}
 }
 
 func TestStopwatch(t *testing.T) {
-	s := newStopwatch("hub", "report")
-	s.start("be01")
-	s.start("be02")
-	s.see("hub", json.RawMessage(`{"revision":"be01"}`), time.Now())
-	s.see("hub", json.RawMessage(`{"revision":"be01"}`), time.Now())
-	s.see("report", json.RawMessage(`{"rows":["be01","be02"]}`), time.Now())
-	if len(s.times("hub")) != 1 || len(s.times("report")) != 2 || s.left() != 1 {
-		t.Errorf("hub %v, report %v, %d left", s.times("hub"), s.times("report"), s.left())
+	s := rig.NewStopwatch("hub", "report")
+	s.Start("be01")
+	s.Start("be02")
+	s.See("hub", json.RawMessage(`{"revision":"be01"}`), time.Now())
+	s.See("hub", json.RawMessage(`{"revision":"be01"}`), time.Now())
+	s.See("report", json.RawMessage(`{"rows":["be01","be02"]}`), time.Now())
+	if len(s.Times("hub")) != 1 || len(s.Times("report")) != 2 || s.Left() != 1 {
+		t.Errorf("hub %v, report %v, %d left", s.Times("hub"), s.Times("report"), s.Left())
 	}
 }
 
 func TestPace(t *testing.T) {
-	var p throughput
-	if p.perSecond() != 0 {
+	var p rig.Throughput
+	if p.PerSecond() != 0 {
 		t.Error("nothing done in no time is a rate")
 	}
-	p.add(100, time.Second)
-	p.add(50, 2*time.Second)
-	if p.perSecond() != 50 {
-		t.Errorf("150 in 3 s are %v a second", p.perSecond())
+	p.Add(100, time.Second)
+	p.Add(50, 2*time.Second)
+	if p.PerSecond() != 50 {
+		t.Errorf("150 in 3 s are %v a second", p.PerSecond())
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/rig"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
@@ -17,11 +18,11 @@ import (
 
 // The largest size is 50,000 Applications, compared with 2,000, and has goals of its own.
 func TestXlarge(t *testing.T) {
-	s, err := FindSize("xlarge")
+	s, err := rig.FindSize("xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first, all := s.at(0)*s.Sets, s.Clusters*s.Sets; first != 2_000 || all != 50_000 {
+	if first, all := s.At(0)*s.Sets, s.Clusters*s.Sets; first != 2_000 || all != 50_000 {
 		t.Errorf("costs of %d Applications are compared with those of %d", all, first)
 	}
 	if want := map[string]float64{env.Propagation: 6, env.Aggregation: 3}; !maps.Equal(s.PerApplication, want) || s.Restart != 2 {
@@ -34,42 +35,42 @@ func TestXlarge(t *testing.T) {
 
 // Memory per Application counts from the program without any, at the largest stage.
 func TestMemoryPerApplication(t *testing.T) {
-	size := Size{PerApplication: map[string]float64{env.Propagation: 6, env.Aggregation: 3}}
-	b := &bench{
-		Options: Options{Size: size, Progress: func(string) {}},
-		results: &figure.Results{Costs: []figure.Cost{
+	size := rig.Size{PerApplication: map[string]float64{env.Propagation: 6, env.Aggregation: 3}}
+	b := &rig.Rig{
+		Options: rig.Options{Size: size, Progress: func(string) {}},
+		Results: &figure.Results{Costs: []figure.Cost{
 			{Applications: 2_000, Memory: map[string]float64{env.Propagation: 55, env.Aggregation: 45}},
 			{Applications: 10_000, Memory: map[string]float64{env.Propagation: 90, env.Aggregation: 80}},
 		}},
-		empty: map[string]process.Usage{env.Propagation: {Resident: 40 << 20}, env.Aggregation: {Resident: 40 << 20}},
+		Empty: map[string]process.Usage{env.Propagation: {Resident: 40 << 20}, env.Aggregation: {Resident: 40 << 20}},
 	}
 	relateMemory(b)
-	if len(b.results.Rows) != 2 {
-		t.Fatalf("rows: %+v", b.results.Rows)
+	if len(b.Results.Rows) != 2 {
+		t.Fatalf("rows: %+v", b.Results.Rows)
 	}
 	// 50 MiB for 10,000 are 5.24 KB, 40 MiB are 4.19 KB
 	for i, want := range []struct{ least, most, target float64 }{{5.23, 5.25, 6}, {4.18, 4.2, 3}} {
-		if r := b.results.Rows[i]; r.Value < want.least || r.Value > want.most || r.Target != want.target || r.Comparison != figure.AtMost {
+		if r := b.Results.Rows[i]; r.Value < want.least || r.Value > want.most || r.Target != want.target || r.Comparison != figure.AtMost {
 			t.Errorf("%+v", r)
 		}
 	}
-	b.Size.PerApplication, b.results.Rows = nil, nil
-	if relateMemory(b); len(b.results.Rows) > 0 {
-		t.Errorf("a size with too few Applications to tell has %+v", b.results.Rows)
+	b.Size.PerApplication, b.Results.Rows = nil, nil
+	if relateMemory(b); len(b.Results.Rows) > 0 {
+		t.Errorf("a size with too few Applications to tell has %+v", b.Results.Rows)
 	}
 }
 
 // A trickle changes each report equally often, however many there are.
 func TestTrickleIsOfTenReports(t *testing.T) {
 	for sets, want := range map[int]int{4: 4, 10: 10, 20: 10} {
-		b := &load{size: Size{Sets: sets}}
+		b := &rig.Load{Size: rig.Size{Sets: sets}}
 		for s := range sets {
-			b.apps = append(b.apps, &application{set: memory.SetName(s), cluster: "a"}, &application{set: memory.SetName(s), cluster: "b"})
+			b.Apps = append(b.Apps, &rig.Application{Set: memory.SetName(s), Cluster: "a"}, &rig.Application{Set: memory.SetName(s), Cluster: "b"})
 		}
-		apps, reports := b.trickled()
+		apps, reports := b.Trickled()
 		names := map[string]bool{}
 		for _, a := range apps {
-			names[simulate.ApplicationName(a.set, a.cluster)] = true
+			names[simulate.ApplicationName(a.Set, a.Cluster)] = true
 		}
 		if reports != want || len(names) != 2*want || len(apps) != 2*want {
 			t.Errorf("of %d reports %d change, and %q", sets, reports, slices.Sorted(maps.Keys(names)))

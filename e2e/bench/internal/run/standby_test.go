@@ -13,13 +13,14 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/audit"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/rig"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // A change asks for one write of its Application and one of its report.
 func TestBeyond(t *testing.T) {
-	c := change{application: &application{set: "set00", cluster: "cluster0001"}}
+	c := rig.Change{Application: &rig.Application{Set: "set00", Cluster: "cluster0001"}}
 	status := audit.Entry{Verb: "patch", Resource: "applications", Name: "set00-cluster0001", Code: 200}
 	report := audit.Entry{Verb: "update", Resource: "multiclusterapplicationsetreports", Name: "set00", Code: 200}
 	with := func(e audit.Entry, edit func(*audit.Entry)) audit.Entry {
@@ -45,7 +46,7 @@ func TestBeyond(t *testing.T) {
 		"rewritten": {"a change of status asks for no ManifestWork", []audit.Entry{{Verb: "patch", Resource: "manifestworks", Name: "set00-cluster0001", Code: 200}}, "; map[patch manifestworks 200:1]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := kinds(beyond(tc.all, c)); got != tc.want {
+			if got := rig.Kinds(beyond(tc.all, c)); got != tc.want {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
 		})
@@ -54,14 +55,14 @@ func TestBeyond(t *testing.T) {
 
 // The longest takeover counts, and all that was written too much.
 func TestRowsOfTakeovers(t *testing.T) {
-	b := &bench{Options: Options{Progress: func(string) {}}, results: &figure.Results{}, load: &load{}}
+	b := &rig.Rig{Options: rig.Options{Progress: func(string) {}}, Results: &figure.Results{}, Load: &rig.Load{}}
 	rowsOfTakeovers(b, &pair{
 		name: env.Propagation, took: []time.Duration{21 * time.Second, 16 * time.Second}, beyond: make([]audit.Entry, 3),
 	})
-	if len(b.results.Rows) != 2 {
-		t.Fatalf("rows: %+v", b.results.Rows)
+	if len(b.Results.Rows) != 2 {
+		t.Fatalf("rows: %+v", b.Results.Rows)
 	}
-	took, writes := b.results.Rows[0], b.results.Rows[1]
+	took, writes := b.Results.Rows[0], b.Results.Rows[1]
 	if took.Value != 21 || took.Target != 20 || took.Verdict() != "missed" {
 		t.Errorf("time: %+v", took)
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package rig
 
 import (
 	"fmt"
@@ -107,5 +107,5 @@ func FindSize(name string) (Size, error) {
 	return Size{}, fmt.Errorf("no size is called %q; there are %q", name, names)
 }
 
-// at returns how many clusters there are in a stage.
-func (s Size) at(stage int) int { return max(1, int(s.Stages[stage]*float64(s.Clusters))) }
+// At returns how many clusters there are in a stage.
+func (s Size) At(stage int) int { return max(1, int(s.Stages[stage]*float64(s.Clusters))) }

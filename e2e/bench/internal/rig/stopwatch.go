@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package rig
 
 import (
 	"bytes"
@@ -10,25 +10,26 @@ import (
 	"time"
 )
 
-// stopwatch times changes from the moment they are sent until they are seen in
+// Stopwatch times changes from the moment they are sent until they are seen in
 // several places. A change is known by its revision, which is in no other object.
-type stopwatch struct {
+type Stopwatch struct {
 	mu      sync.Mutex
 	sent    map[string]time.Time
 	waiting map[string]map[string]bool // by place: revisions not seen there yet
 	took    map[string][]time.Duration // by place
 }
 
-func newStopwatch(places ...string) *stopwatch {
-	s := &stopwatch{sent: map[string]time.Time{}, waiting: map[string]map[string]bool{}, took: map[string][]time.Duration{}}
+// NewStopwatch returns a stopwatch of the places where a change is to be seen.
+func NewStopwatch(places ...string) *Stopwatch {
+	s := &Stopwatch{sent: map[string]time.Time{}, waiting: map[string]map[string]bool{}, took: map[string][]time.Duration{}}
 	for _, place := range places {
 		s.waiting[place] = map[string]bool{}
 	}
 	return s
 }
 
-// start is called right before a change is sent.
-func (s *stopwatch) start(revision string) {
+// Start is called right before a change is sent.
+func (s *Stopwatch) Start(revision string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, waiting := range s.waiting {
@@ -37,8 +38,8 @@ func (s *stopwatch) start(revision string) {
 	s.sent[revision] = time.Now()
 }
 
-// see takes in an object that arrived from a place.
-func (s *stopwatch) see(place string, object json.RawMessage, arrived time.Time) {
+// See takes in an object that arrived from a place.
+func (s *Stopwatch) See(place string, object json.RawMessage, arrived time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for revision := range s.waiting[place] {
@@ -49,8 +50,8 @@ func (s *stopwatch) see(place string, object json.RawMessage, arrived time.Time)
 	}
 }
 
-// left returns how many sightings are still missing.
-func (s *stopwatch) left() int {
+// Left returns how many sightings are still missing.
+func (s *Stopwatch) Left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
@@ -60,8 +61,8 @@ func (s *stopwatch) left() int {
 	return n
 }
 
-// times returns what was measured for a place.
-func (s *stopwatch) times(place string) []time.Duration {
+// Times returns what was measured for a place.
+func (s *Stopwatch) Times(place string) []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.took[place]

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package rig
 
 import (
 	"context"
@@ -21,68 +21,69 @@ import (
 )
 
 // client is for the binaries' own endpoints on loopback.
-var client = &http.Client{Timeout: time.Minute}
+var Client = &http.Client{Timeout: time.Minute}
 
-// product is the product's binaries, and the servers below them.
-type product struct {
-	fleet  *env.Fleet
-	search *search.Server
+// Product is the product's binaries, and the servers below them.
+type Product struct {
+	Fleet  *env.Fleet
+	Search *search.Server
 	// tokenFile holds resourcesync's token for search.
 	tokenFile string
 }
 
-// launch starts binaries for the first time.
-func (p *product) launch(ctx context.Context, names ...string) {
+// Launch starts binaries for the first time.
+func (p *Product) Launch(ctx context.Context, names ...string) {
 	for _, name := range names {
-		must.OK(p.fleet.Product.StartProductOn(ctx, p.fleet.Hub, name, 0, p.arguments(name)...))
+		must.OK(p.Fleet.Product.StartProductOn(ctx, p.Fleet.Hub, name, 0, p.arguments(name)...))
 	}
 }
 
 // arguments are what the bench needs beyond the shipped flags.
-func (p *product) arguments(name string) []string {
+func (p *Product) arguments(name string) []string {
 	if name == env.ResourceSync {
 		// its own metric tells how long a poll takes
-		return []string{"--metrics-secure=false", "--search-url=" + p.search.URL(), "--search-ca-file=" + p.search.CAFile(), "--search-token-file=" + p.tokenFile}
+		return []string{"--metrics-secure=false", "--search-url=" + p.Search.URL(), "--search-ca-file=" + p.Search.CAFile(), "--search-token-file=" + p.tokenFile}
 	}
 	// On a machine that is full to the brim a leader may not get a renewal through
 	// in time, and then rightly ends. It renews as often as ever.
 	return []string{"--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=110s"}
 }
 
-func (p *product) process(name string) *env.Process {
-	return must.Get(p.fleet.Processes.Get(name + "-0"))
+// Process returns the first process of a binary.
+func (p *Product) Process(name string) *env.Process {
+	return must.Get(p.Fleet.Processes.Get(name + "-0"))
 }
 
-// halt stops binaries and waits for their end.
-func (p *product) halt(ctx context.Context, names ...string) {
+// Halt stops binaries and waits for their end.
+func (p *Product) Halt(ctx context.Context, names ...string) {
 	for _, name := range names {
-		must.OK(p.process(name).Stop(ctx))
+		must.OK(p.Process(name).Stop(ctx))
 	}
 }
 
 // readyPause is how often readiness is asked for; figures are no finer than this.
 const readyPause = 5 * time.Millisecond
 
-// resume starts binaries again and waits until they are ready. It returns how long
+// Resume starts binaries again and waits until they are ready. It returns how long
 // that took.
-func (p *product) resume(ctx context.Context, names ...string) time.Duration {
+func (p *Product) Resume(ctx context.Context, names ...string) time.Duration {
 	began := time.Now()
 	for _, name := range names {
-		must.OK(p.process(name).Start(ctx))
+		must.OK(p.Process(name).Start(ctx))
 	}
 	for _, name := range names {
-		url := "http://" + p.process(name).Flag("health-probe-bind-address") + "/readyz"
-		must.OK(testkit.WaitFor(ctx, patience, readyPause, name+" to be ready", func(ctx context.Context) error {
-			_, err := visit(ctx, url, "", nil)
+		url := "http://" + p.Process(name).Flag("health-probe-bind-address") + "/readyz"
+		must.OK(testkit.WaitFor(ctx, Patience, readyPause, name+" to be ready", func(ctx context.Context) error {
+			_, err := Visit(ctx, url, "", nil)
 			return err
 		}))
 	}
 	return time.Since(began)
 }
 
-// visit reads a page, with a token unless it is "".
-func visit(ctx context.Context, url, token string, header http.Header) ([]byte, error) {
-	response, err := request(ctx, client, url, token, header)
+// Visit reads a page, with a token unless it is "".
+func Visit(ctx context.Context, url, token string, header http.Header) ([]byte, error) {
+	response, err := request(ctx, Client, url, token, header)
 	if err != nil {
 		return nil, err
 	}
@@ -98,11 +99,11 @@ func request(ctx context.Context, by *http.Client, url, token string, header htt
 	if header != nil {
 		r.Header = header
 	}
-	return authorized(by, r, token)
+	return Authorized(by, r, token)
 }
 
-// authorized sends a request with a token, "" for none. An answer that is not 200 is an error.
-func authorized(by *http.Client, r *http.Request, token string) (*http.Response, error) {
+// Authorized sends a request with a token, "" for none. An answer that is not 200 is an error.
+func Authorized(by *http.Client, r *http.Request, token string) (*http.Response, error) {
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -116,24 +117,24 @@ func authorized(by *http.Client, r *http.Request, token string) (*http.Response,
 	return response, nil
 }
 
-// usages reads what binaries have used.
-func (p *product) usages(names ...string) map[string]process.Usage {
+// Usages reads what binaries have used.
+func (p *Product) Usages(names ...string) map[string]process.Usage {
 	all := map[string]process.Usage{}
 	for _, name := range names {
-		all[name] = must.Get(process.Of(p.process(name).PID()))
+		all[name] = must.Get(process.Of(p.Process(name).PID()))
 	}
 	return all
 }
 
-// serverUsage reads what the hub's API server has used.
-func (p *product) serverUsage() process.Usage {
-	return must.Get(process.Of(must.Get(p.fleet.Processes.Get("hub-apiserver")).PID()))
+// ServerUsage reads what the hub's API server has used.
+func (p *Product) ServerUsage() process.Usage {
+	return must.Get(process.Of(must.Get(p.Fleet.Processes.Get("hub-apiserver")).PID()))
 }
 
-// metrics returns the values, at one moment, of metrics without labels of a binary
+// Metrics returns the values, at one moment, of metrics without labels of a binary
 // that serves them in plain text.
-func (p *product) metrics(ctx context.Context, binary string, names ...string) ([]float64, error) {
-	body, err := visit(ctx, "http://"+p.process(binary).Flag("metrics-bind-address")+"/metrics", "", nil)
+func (p *Product) Metrics(ctx context.Context, binary string, names ...string) ([]float64, error) {
+	body, err := Visit(ctx, "http://"+p.Process(binary).Flag("metrics-bind-address")+"/metrics", "", nil)
 	if err != nil {
 		return nil, err
 	}
