@@ -25,7 +25,7 @@ func serverSideDiff(t *testing.T, application, kind, namespace, name, existing, 
 	t.Helper()
 	resource := bytes.Join([][]byte{text(2, kind), text(3, namespace), text(4, name), text(6, existing)}, nil)
 	query := bytes.Join([][]byte{text(1, application), text(2, env.ArgoCDNamespace), text(4, string(resource)), text(5, target)}, nil)
-	frame := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(query))), query...) //nolint:gosec // some hundred bytes
+	frame := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(query))), query...)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+live.Server.Address+"/application.ApplicationService/ServerSideDiff", bytes.NewReader(frame))
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func serverSideDiff(t *testing.T, application, kind, namespace, name, existing, 
 	r.Header.Set("Content-Type", "application/grpc-web+proto")
 	r.Header.Set("X-Grpc-Web", "1")
 	r.Header.Set("Token", live.Admin)
-	response, err := http.DefaultClient.Do(r)
+	response, err := (&http.Client{Timeout: env.Patience}).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

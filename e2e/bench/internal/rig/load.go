@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// pulled selects what propagation writes.
+// Pulled selects what propagation writes.
 const Pulled = "?labelSelector=" + contract.PullLabel + "%3Dtrue"
 
 // trickleReports is how many reports a trickle changes at most. How long a change waits, and

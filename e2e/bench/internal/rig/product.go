@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// client is for the binaries' own endpoints on loopback.
+// Client is for the binaries' own endpoints on loopback.
 var Client = &http.Client{Timeout: time.Minute}
 
 // Product is the product's binaries, and the servers below them.
