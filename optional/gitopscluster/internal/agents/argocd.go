@@ -32,31 +32,10 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	asking := slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil })
-	var state certificates.State
-	var reports []pki.Report
 	next := map[string]*task{}
-	look := nextLook
-	switch {
-	case asking:
-		if look, err = r.readApplications(ctx, v); err != nil {
-			return ctrl.Result{}, err
-		}
-		var unknown []string
-		if reports, unknown, err = r.reports.of(ctx, v); err != nil {
-			return ctrl.Result{}, err
-		}
-		if state, err = r.certificates(ctx, v, reports, unknown); err != nil {
-			return ctrl.Result{}, err
-		}
-		if err := r.assign(next, v, state, reports); err != nil {
-			return ctrl.Result{}, err
-		}
-	case v.settled && len(v.there) == 0 && r.store.mayHaveCertificates(namespace) && !slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun }):
-		if err := remove(ctx, r.applications, r.keeper, namespace); err != nil {
-			return ctrl.Result{}, err
-		}
-		r.store.setCertificates(namespace, false)
+	state, reports, look, err := r.prepare(ctx, v, next)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	certificates.MeasureAgents(namespace, v.renewal(reports))
 	look = min(look, r.release(next, v))
@@ -75,6 +54,34 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 		r.options.Changed(v.namespace)
 	}
 	return ctrl.Result{RequeueAfter: min(state.NextLook, look)}, nil
+}
+
+// prepare reads and makes what the agents of an Argo CD need, and puts a task for each cluster into
+// next. Where no GitOpsCluster asks for agents any more, it removes what was made for them. look is
+// when to come back at the latest.
+func (r *Reconciler) prepare(ctx context.Context, v *view, next map[string]*task) (state certificates.State, reports []pki.Report, look time.Duration, err error) {
+	look = nextLook
+	if slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {
+		if look, err = r.readApplications(ctx, v); err != nil {
+			return state, nil, look, err
+		}
+		var unknown []string
+		if reports, unknown, err = r.reports.of(ctx, v); err != nil {
+			return state, nil, look, err
+		}
+		if state, err = r.certificates(ctx, v, reports, unknown); err != nil {
+			return state, nil, look, err
+		}
+		return state, reports, look, r.assign(next, v, state, reports)
+	}
+	dry := slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun })
+	if v.settled && len(v.there) == 0 && r.store.mayHaveCertificates(v.namespace) && !dry {
+		if err := remove(ctx, r.applications, r.keeper, v.namespace); err != nil {
+			return state, nil, look, err
+		}
+		r.store.setCertificates(v.namespace, false)
+	}
+	return state, nil, look, nil
 }
 
 // remove takes back what an Argo CD has because of agents.

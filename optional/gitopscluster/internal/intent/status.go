@@ -167,18 +167,8 @@ func (f Facts) departing() metav1.Condition {
 
 func (f Facts) ready(conditions []metav1.Condition) metav1.Condition {
 	const kind = v1beta1.ConditionReady
-	if n := len(f.Unconfirmed); n > 0 {
-		return condition(kind, false, ReasonHeldBack, fmt.Sprintf("the GitOpsCluster is not deleted yet: its Secrets of %s with pulled Applications would go: %s. Generators of ApplicationSets then delete these Applications, and their workloads with them. To delete it all the same, set annotation %s to %d",
-			clusters(n), named(f.Unconfirmed), ConfirmRemovalAnnotation, n))
-	}
-	if f.Deleting && f.Intent.Refusal != nil && f.Intent.Refusal.Reason == ReasonBadAnnotation {
-		return condition(kind, false, ReasonBadAnnotation, f.Intent.Refusal.Message+"; until then nothing of this GitOpsCluster is deleted")
-	}
-	if f.Deleting && f.Leftover != "" {
-		return condition(kind, false, ReasonDeleting, "the GitOpsCluster is not deleted yet: "+f.Leftover)
-	}
-	if f.Deleting {
-		return condition(kind, false, ReasonDeleting, fmt.Sprintf("the GitOpsCluster is deleted once its clusters have left; %d are still there", f.Clusters.Leaving))
+	if f.Deleting || len(f.Unconfirmed) > 0 {
+		return f.deleting()
 	}
 	for _, c := range conditions {
 		if c.Type == v1beta1.ConditionLeaving {
@@ -198,6 +188,22 @@ func (f Facts) ready(conditions []metav1.Condition) metav1.Condition {
 		return condition(kind, false, ReasonDryRun, fmt.Sprintf("dry run: gitopscluster writes only this status; status.plan lists the %d writes that it would make; remove annotation %s to have them made", len(f.Plan), DryRunAnnotation))
 	}
 	return condition(kind, true, ReasonAsExpected, fmt.Sprintf("%s registered with the Argo CD of namespace %s", clusters(f.Clusters.Registered), f.Intent.ArgoNamespace))
+}
+
+// deleting says what the deletion of a GitOpsCluster waits for.
+func (f Facts) deleting() metav1.Condition {
+	const kind = v1beta1.ConditionReady
+	if n := len(f.Unconfirmed); n > 0 {
+		return condition(kind, false, ReasonHeldBack, fmt.Sprintf("the GitOpsCluster is not deleted yet: its Secrets of %s with pulled Applications would go: %s. Generators of ApplicationSets then delete these Applications, and their workloads with them. To delete it all the same, set annotation %s to %d",
+			clusters(n), named(f.Unconfirmed), ConfirmRemovalAnnotation, n))
+	}
+	if f.Intent.Refusal != nil && f.Intent.Refusal.Reason == ReasonBadAnnotation {
+		return condition(kind, false, ReasonBadAnnotation, f.Intent.Refusal.Message+"; until then nothing of this GitOpsCluster is deleted")
+	}
+	if f.Leftover != "" {
+		return condition(kind, false, ReasonDeleting, "the GitOpsCluster is not deleted yet: "+f.Leftover)
+	}
+	return condition(kind, false, ReasonDeleting, fmt.Sprintf("the GitOpsCluster is deleted once its clusters have left; %d are still there", f.Clusters.Leaving))
 }
 
 // waiting lists what is not as it should be, sorted, with the times of before.

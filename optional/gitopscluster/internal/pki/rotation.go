@@ -217,6 +217,11 @@ func waitToDrop(is Authorities, facts Facts) Waiting {
 	return waiting
 }
 
+// replaces reports whether the agent is about to run its newest certificate, and can be reached.
+func (r *Report) replaces(newest int, ca string, now time.Time) bool {
+	return r.Reachable && !r.runs(ca, now) && (newest != r.Generation || len(r.Issued) > 1) && r.recent(now)
+}
+
 // Generations returns which generation of its certificate each cluster is to ask for:
 // the present one, or one more where the agent has to have another certificate, since
 // another CA signs now, the request is stuck, its certificate is of a CA that is not trusted
@@ -240,7 +245,7 @@ func Generations(reports []Report, ca string, trusted []string, atLeast, limit i
 			wanted[r.Cluster] = max(r.Generation+1, atLeast)
 		case r.hasOwn() && (newest.CA != ca || r.Generation < atLeast):
 			outdated = append(outdated, r)
-		case issued && r.Reachable && !r.runs(ca, now) && (newest.Generation != r.Generation || len(r.Issued) > 1) && r.recent(now):
+		case issued && r.replaces(newest.Generation, ca, now):
 			underway++
 		}
 	}

@@ -255,7 +255,7 @@ func checkFiles(p configured) []Problem {
 			effect = fmt.Sprintf("gitopscluster keeps Secret %s, and agents are refused", f.want)
 		}
 		problems = append(problems, Problem{Warning: !f.refuses, Reason: ReasonOtherFiles, Message: fmt.Sprintf(
-			"the principal runs with %s %q: %s; %s", f.setting.flag, clip(value), effect, p.remedy(f.setting, f.want))})
+			"the principal runs with %s %q: %s; %s", f.flag, clip(value), effect, p.remedy(f.setting, f.want))})
 	}
 	return problems
 }
