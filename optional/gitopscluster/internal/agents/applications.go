@@ -18,7 +18,7 @@ import (
 // agents of an Argo CD, and returns when to do so again. Before the first of them is there
 // it keeps the clusters' default AppProject from being overwritten.
 func (r *Reconciler) readApplications(ctx context.Context, v *view) (time.Duration, error) {
-	foreign, err := r.keepDefault(ctx, v)
+	foreign, err := v.keepDefault(ctx, r.options, r.applications)
 	if err != nil {
 		return 0, err
 	}
@@ -41,10 +41,10 @@ func (r *Reconciler) readApplications(ctx context.Context, v *view) (time.Durati
 
 // keepDefault does so, or in a dry run notes that it has to, and returns the clusters that
 // Argo CD knows by a Secret of another writer.
-func (r *Reconciler) keepDefault(ctx context.Context, v *view) (foreign map[string]bool, err error) {
+func (v *view) keepDefault(ctx context.Context, options Options, reader *applications.Reader) (foreign map[string]bool, err error) {
 	others := false
-	if r.options.Registered != nil {
-		if foreign, others, err = r.options.Registered(ctx, v.namespace); err != nil {
+	if options.Registered != nil {
+		if foreign, others, err = options.Registered(ctx, v.namespace); err != nil {
 			return nil, err
 		}
 	}
@@ -53,6 +53,6 @@ func (r *Reconciler) keepDefault(ctx context.Context, v *view) (foreign map[stri
 		return foreign, nil
 	}
 	dryRun := !slices.ContainsFunc(managed, func(a Spec) bool { return !a.DryRun })
-	v.keepsDefault, err = r.applications.KeepDefault(ctx, v.namespace, dryRun)
+	v.keepsDefault, err = reader.KeepDefault(ctx, v.namespace, dryRun)
 	return foreign, err
 }

@@ -40,7 +40,7 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 	}
 	var state certificates.State
 	if a.Agent != nil {
-		if _, err = r.keepDefault(ctx, v); err != nil {
+		if _, err = v.keepDefault(ctx, r.options, r.applications); err != nil {
 			return nil, err
 		}
 		if state, err = r.certificates(ctx, v, nil, nil); err != nil {

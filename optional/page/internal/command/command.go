@@ -79,7 +79,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	if err := errors.Join(
 		hub.FollowClusters(ctx, mgr.GetCache(), fleet), mgr.AddReadyzCheck("applications", apps.Check),
-		mgr.Add(apps), mgr.Add(leases), mgr.Add(&listener{flags: &c.Flags, handler: s.Handler(), log: log, retry: retryAfter}),
+		mgr.Add(apps), mgr.Add(leases), mgr.Add(&listener{flags: &c.Flags, handler: s.Handler(), log: log, retry: retryAfter}), //nolint:contextcheck // each request has its own
 	); err != nil {
 		return err
 	}
