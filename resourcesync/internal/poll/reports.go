@@ -195,9 +195,9 @@ func (f *reports) toWrite(s *state, sets map[intermediate.Key]bool, all bool) []
 	return out
 }
 
-// write writes a report that differs from its file, and returns whether the file is right.
-func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread, excluded []string) (bool, error) {
-	before := f.written[k]
+// complete adds the clusters that search could not answer for, and since when, and cuts what is too
+// much. It returns what was cut.
+func (f *reports) complete(r *intermediate.Report, before *file, unread, excluded []string) translate.Cut {
 	since := f.began
 	if before != nil && !before.since.IsZero() {
 		since = before.since
@@ -213,6 +213,13 @@ func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread, excl
 	if len(r.UnreadClusters) > 0 && (f.dated || since != f.began) {
 		r.UnreadSince = &since
 	}
+	return cut
+}
+
+// write writes a report that differs from its file, and returns whether the file is right.
+func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread, excluded []string) (bool, error) {
+	before := f.written[k]
+	cut := f.complete(r, before, unread, excluded)
 	print, size, err := fingerprintOf(r)
 	if err != nil {
 		return false, fmt.Errorf("encode intermediate report of ApplicationSet %s: %w", k, err)
