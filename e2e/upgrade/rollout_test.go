@@ -65,8 +65,11 @@ func deliver(t *testing.T) {
 		seen, _ := view.Application("hub", once)
 		return seen.Sync == argocd.SyncOutOfSync, seen.String()
 	})
-	awaitReported(t, revision, "guestbook-ui")
+	awaitReported(t, revision, guestbookDeployment)
 }
+
+// guestbookDeployment is a resource of the guestbook from its first revision on.
+const guestbookDeployment = "guestbook-ui"
 
 // awaitReported waits until the guestbook is well at a revision, on the hub and in the
 // report, and the report has a resource from search.
@@ -91,11 +94,16 @@ func awaitReported(t *testing.T, revision, resource string) {
 }
 
 // awaitCommit pushes something new, which has to travel all the way into the report, and
-// its resource through search.
-func awaitCommit(t *testing.T, step int) {
+// its resource through search. Where aggregation reads no files the report keeps the resources of
+// before.
+func awaitCommit(t *testing.T, step int, readsFiles bool) {
 	t.Helper()
 	name := fmt.Sprintf("step-%d", step)
-	awaitReported(t, commit(t, "Take step "+name, map[string]string{"guestbook/" + name + ".yaml": configMap(name, "v1")}), name)
+	listed := name
+	if !readsFiles {
+		listed = guestbookDeployment
+	}
+	awaitReported(t, commit(t, "Take step "+name, map[string]string{"guestbook/" + name + ".yaml": configMap(name, "v1")}), listed)
 }
 
 func patch(t *testing.T, name, body string) {
