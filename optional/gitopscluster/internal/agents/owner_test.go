@@ -71,7 +71,7 @@ func TestLeft_ignoresAForgedOwnerAfterARestart(t *testing.T) {
 }
 
 // An agent whose GitOpsCluster is not there stays for the grace period, as on a hub that is
-// restored. Then the oldest GitOpsCluster in Argo CD's namespace decides what becomes of it.
+// restored. Then it leaves; the oldest GitOpsCluster in Argo CD's namespace says whether it is abandoned.
 func TestOrphan(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
@@ -110,6 +110,22 @@ func TestOrphan(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// An agent leaves after the grace period also where no GitOpsCluster is left to say how.
+func TestOrphan_leavesWithoutHeir(t *testing.T) {
+	f := newFixture(t)
+	c := f.cluster()
+	f.Start(nil)
+	f.Set(f.spec("a", time.Hour, c))
+	f.delivered(c, holds("192.0.2.1"))
+	f.stop()
+
+	f.grace = 0
+	f.start()
+	f.Start(nil)
+	keyGone(t, f, c)
+	f.absent(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.AddOnName}})
 }
 
 // A hub that was restored has new times of creation: whose a cluster's agent is does not

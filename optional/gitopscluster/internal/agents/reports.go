@@ -36,6 +36,7 @@ type wantedSince struct {
 func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, unknown []string, err error) {
 	for name, p := range v.there {
 		if v.leaving(name) {
+			r.generations.Delete(name) // one that comes back begins anew
 			continue // its agent need not be let in any more: it holds up nothing
 		}
 		state, known := v.states[name]

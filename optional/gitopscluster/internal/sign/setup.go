@@ -122,7 +122,9 @@ func (r *Reconciler) requestsOf(ctx context.Context, o client.Object) []reconcil
 	}
 	requests, err := ownRequests(ctx, r.client, r.rules, cluster)
 	if err != nil {
-		return nil // a request that waits is looked at again anyway
+		// One that waits is checked again, one that is final with the next event of its cluster.
+		ctrl.LoggerFrom(ctx).Error(err, "cannot find the certificate requests of a cluster in the cache", "cluster", cluster)
+		return nil
 	}
 	found := make([]reconcile.Request, 0, len(requests))
 	for i := range requests {
