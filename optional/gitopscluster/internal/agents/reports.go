@@ -37,7 +37,7 @@ func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, unkno
 	for name, p := range v.there {
 		if v.leaving(name) {
 			r.generations.Delete(name) // one that comes back begins anew
-			continue // its agent need not be let in any more: it holds up nothing
+			continue                   // its agent need not be let in any more: it holds up nothing
 		}
 		state, known := v.states[name]
 		if !known && p.addOn != nil && p.available { // of one that is away nothing else counts
