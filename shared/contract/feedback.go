@@ -112,6 +112,9 @@ func RequestPaths() []workv1.JsonPath { return paths(requestValues) }
 // deployed. Source: pkg/apis/application/v1alpha1 of Argo CD v2.
 var cascading = []string{argocd.ResourcesFinalizer, argocd.ForegroundFinalizer, argocd.BackgroundFinalizer}
 
+// IsCascading reports whether Argo CD prunes what it deployed for a finalizer.
+func IsCascading(finalizer string) bool { return slices.Contains(cascading, finalizer) }
+
 const feedbackFinalizerPrefix = "finalizer"
 
 // FeedbackAutomationOwner is the name of the feedback value with the first field manager that owns
@@ -135,7 +138,7 @@ func Cascades(values []workv1.FeedbackValue, request string) (finalizer string, 
 		case v == nil:
 		case values[i].Name == FeedbackRequest:
 			known = *v == request
-		case strings.HasPrefix(values[i].Name, feedbackFinalizerPrefix) && slices.Contains(cascading, *v):
+		case strings.HasPrefix(values[i].Name, feedbackFinalizerPrefix) && IsCascading(*v):
 			finalizer = *v
 		}
 	}
@@ -143,19 +146,14 @@ func Cascades(values []workv1.FeedbackValue, request string) (finalizer string, 
 }
 
 // AutomationOwner returns what an agent has reported of the paths of [EndingPaths]: a field manager
-// that still owns spec.syncPolicy.automated, empty for none. It is known once the Application with
-// that request has been read.
-func AutomationOwner(values []workv1.FeedbackValue, request string) (owner string, known bool) {
+// that still owns spec.syncPolicy.automated, empty for none. [Cascades] says whether it is known.
+func AutomationOwner(values []workv1.FeedbackValue) (owner string) {
 	for i := range values {
-		switch v := values[i].Value.String; {
-		case v == nil:
-		case values[i].Name == FeedbackRequest:
-			known = *v == request
-		case values[i].Name == FeedbackAutomationOwner:
+		if v := values[i].Value.String; v != nil && values[i].Name == FeedbackAutomationOwner {
 			owner = *v
 		}
 	}
-	return owner, known
+	return owner
 }
 
 // FeedbackCondition returns the name of the feedback value with the first message of

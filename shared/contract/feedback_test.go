@@ -137,23 +137,20 @@ func TestFeedbackPathsAreDistinct(t *testing.T) {
 	}
 }
 
-// What an agent reports of an end is known once it has read the Application with that request.
 func TestAutomationOwner(t *testing.T) {
 	const request = "end-without-automation"
 	for name, c := range map[string]struct {
 		reason string
 		values []workv1.FeedbackValue
 		owner  string
-		known  bool
 	}{
 		"none":    {reason: "nothing is reported"},
-		"before":  {reason: "what is reported is of the Application as it was before", values: []workv1.FeedbackValue{str(FeedbackRequest, "refresh-1-2"), str(FeedbackAutomationOwner, "argocd")}, owner: "argocd"},
-		"proven":  {reason: "nobody owns the field, so that it is not there", values: []workv1.FeedbackValue{str(FeedbackRequest, request)}, known: true},
-		"owned":   {reason: "another field manager keeps it", values: []workv1.FeedbackValue{str(FeedbackAutomationOwner, "kubectl"), str(FeedbackRequest, request)}, owner: "kubectl", known: true},
-		"no text": {reason: "a value that is no text is none", values: []workv1.FeedbackValue{{Name: FeedbackAutomationOwner}, str(FeedbackRequest, request)}, known: true},
+		"proven":  {reason: "nobody owns the field, so that it is not there", values: []workv1.FeedbackValue{str(FeedbackRequest, request)}},
+		"owned":   {reason: "another field manager keeps it", values: []workv1.FeedbackValue{str(FeedbackAutomationOwner, "kubectl"), str(FeedbackRequest, request)}, owner: "kubectl"},
+		"no text": {reason: "a value that is no text is none", values: []workv1.FeedbackValue{{Name: FeedbackAutomationOwner}, str(FeedbackRequest, request)}},
 	} {
-		if owner, known := AutomationOwner(BoundFeedback(c.values, &Rejected{}), request); owner != c.owner || known != c.known {
-			t.Errorf("%s: %s: got %q, %t", name, c.reason, owner, known)
+		if owner := AutomationOwner(BoundFeedback(c.values, &Rejected{})); owner != c.owner {
+			t.Errorf("%s: %s: got %q", name, c.reason, owner)
 		}
 	}
 }

@@ -85,13 +85,14 @@ func trimApplication(app *argocd.Application, specLimit int, specs *Specs) {
 	case app.Labels[contract.PullLabel] == "" && app.Annotations[contract.ClusterAnnotation] == "":
 		app.Spec, app.Operation, app.Status = nil, nil, ownConditions(app.Status)
 	case len(app.Spec) > specLimit:
+		specs.Forget(app.UID)
 		app.Spec = specs.omit(app)
 	}
 	app.Labels, app.Annotations = shareMap(app.Labels), shareMap(app.Annotations)
 	app.Finalizers, app.OwnerReferences = shareFinalizers(app.Finalizers), shareOwners(app.OwnerReferences)
 	if app.Spec != nil {
 		app.Spec = specs.keep(app)
-	} else if specs != nil {
+	} else {
 		specs.Forget(app.UID)
 	}
 	if len(app.Status) > bulky {

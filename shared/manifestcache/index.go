@@ -130,10 +130,10 @@ func (x *Index) Of(app types.NamespacedName) ([]*Work, error) {
 	})
 }
 
-// Several reports whether more than one work carries an Application.
+// Several reports whether more than one work may carry an Application.
 func (x *Index) Several(app types.NamespacedName) bool {
 	works, err := x.Of(app)
-	return err == nil && len(works) > 1
+	return err != nil || len(works) > 1
 }
 
 // Delivering returns the works that deliver the Application app, as it is called there, to

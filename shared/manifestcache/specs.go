@@ -61,8 +61,11 @@ func NewSpecs(hash func(*argocd.Application) string, report func(omitted int)) *
 	}
 }
 
-// Forget takes an Application that is gone out of account.
+// Forget takes an Application whose spec is not kept out of account.
 func (s *Specs) Forget(app types.UID) {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.release(app)

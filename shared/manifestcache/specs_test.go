@@ -170,3 +170,17 @@ func TestSpecs_countWhatTheyKeep(t *testing.T) {
 		t.Errorf("of Applications that are gone is left %+v", s)
 	}
 }
+
+// What was kept of a spec that has grown too large for a ManifestWork is given back.
+func TestSpecs_releaseWhatGrewTooLarge(t *testing.T) {
+	const limit = 200 << 10
+	s, _ := bounded()
+	trimApplication(withSpec("team", "app", "small", limit/2), limit, s)
+	if s.total == 0 {
+		t.Fatal("a large spec is not counted")
+	}
+	trimApplication(withSpec("team", "app", "large", 2*limit), limit, s)
+	if s.total != 0 || len(s.kept) != 0 || len(s.of) != 0 {
+		t.Errorf("%d bytes are still counted", s.total)
+	}
+}

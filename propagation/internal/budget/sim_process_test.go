@@ -255,7 +255,7 @@ func (p *process) plan(k key) (decide.Facts, decide.Plan, decide.Verdict) {
 	}
 	for i := range f.Works {
 		w := &f.Works[i]
-		if w.May.All() && !w.Cluster.Hub {
+		if w.May == (decide.Permission{Bound: true, Project: true, Namespace: true}) && !w.Cluster.Hub {
 			p.w.seenIn[w.UID] = true
 			if p.w.permittedIn[w.UID] {
 				delete(p.w.unpermitted, w.UID)

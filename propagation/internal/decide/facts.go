@@ -92,9 +92,6 @@ type Cluster struct {
 // namespace there. Of what could not be read there is none: that is an error.
 type Permission struct{ Bound, Project, Namespace bool }
 
-// All reports whether everything is permitted.
-func (p Permission) All() bool { return p.Bound && p.Project && p.Namespace }
-
 // Words are what one object says about deliveries, without what has ended by itself.
 type Words struct {
 	// On names the object, as kubectl does.

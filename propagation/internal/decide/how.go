@@ -13,7 +13,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
-	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -44,7 +43,7 @@ func (s *subject) next() (Step, Wait) {
 	}
 	f := stepFacts{
 		ClusterLeaving: !w.Cluster.There || w.Cluster.Leaving, Observes: s.observes(), Finalized: w.Finalized, Missing: w.Missing,
-		Leaves: e.Orphan || !slices.ContainsFunc(e.Finalizers, isResourcesFinalizer), Abandoned: s.abandoned(), Applied: w.Applied,
+		Leaves: e.Orphan || !slices.ContainsFunc(e.Finalizers, contract.IsCascading), Abandoned: s.abandoned(), Applied: w.Applied,
 	}
 	var proof payload.Proof
 	if w.Live != nil {
@@ -81,9 +80,4 @@ func (s *subject) waitsFor(f stepFacts, proof payload.Proof) Wait {
 			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, proof.Manager)}
 	}
 	return Wait{For: WaitsForAgent}
-}
-
-// isResourcesFinalizer reports whether Argo CD prunes what it deployed for a finalizer.
-func isResourcesFinalizer(f string) bool {
-	return f == argocd.ResourcesFinalizer || f == argocd.ForegroundFinalizer || f == argocd.BackgroundFinalizer
 }

@@ -4,8 +4,6 @@
 package decide
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
@@ -30,13 +28,13 @@ func off(f Facts) *policy.Decision {
 	case !ok:
 		return nil // refused
 	case !yes && labelled:
-		return refuseAsWarning(policy.ReasonTurnedOff, "not delivered: label %s is %q; set it to \"true\" to deliver, or remove it", contract.PullLabel, label)
+		return policy.RefuseAsWarning(policy.ReasonTurnedOff, "not delivered: label %s is %q; set it to \"true\" to deliver, or remove it", contract.PullLabel, label)
 	case !yes && annotated:
-		return refuseAsWarning(policy.ReasonNoLabel, "not delivered: annotation %s names a cluster but label %s is missing; set the label to \"true\", or remove the annotation", contract.ClusterAnnotation, contract.PullLabel)
+		return policy.RefuseAsWarning(policy.ReasonNoLabel, "not delivered: annotation %s names a cluster but label %s is missing; set the label to \"true\", or remove the annotation", contract.ClusterAnnotation, contract.PullLabel)
 	case !yes:
 		return &policy.Decision{}
 	case cluster == "":
-		return refuse(policy.ReasonNoCluster, "not delivered: annotation %s is missing; set it to the name of a ManagedCluster", contract.ClusterAnnotation)
+		return policy.Refuse(policy.ReasonNoCluster, "not delivered: annotation %s is missing; set it to the name of a ManagedCluster", contract.ClusterAnnotation)
 	}
 	return nil
 }
@@ -45,7 +43,7 @@ func off(f Facts) *policy.Decision {
 func refused(f Facts) *policy.Decision {
 	label := f.Application.Labels[contract.PullLabel]
 	if _, ok := contract.IsTrue(label); !ok {
-		return refuse(policy.ReasonInvalidLabel, "label %s is %q, which is no boolean: set it to \"true\" or remove it", contract.PullLabel, label)
+		return policy.Refuse(policy.ReasonInvalidLabel, "label %s is %q, which is no boolean: set it to \"true\" or remove it", contract.PullLabel, label)
 	}
 	for _, guard := range []func(Facts) *policy.Decision{clusterUsable, clusterBound, namespaceAllowed, projectAllowed, deliveredOnce, wellFormed} {
 		if d := guard(f); d != nil {
@@ -60,13 +58,13 @@ func clusterUsable(f Facts) *policy.Decision {
 	name := f.Application.Annotations[contract.ClusterAnnotation]
 	switch {
 	case !policy.IsClusterName(name):
-		return refuse(policy.ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a ManagedCluster; correct it", contract.ClusterAnnotation, name)
+		return policy.Refuse(policy.ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a ManagedCluster; correct it", contract.ClusterAnnotation, name)
 	case !f.Target.There:
-		return refuse(policy.ReasonUnknownCluster, "not delivered: there is no ManagedCluster %q; correct annotation %s or register the cluster", name, contract.ClusterAnnotation)
+		return policy.Refuse(policy.ReasonUnknownCluster, "not delivered: there is no ManagedCluster %q; correct annotation %s or register the cluster", name, contract.ClusterAnnotation)
 	case f.Target.Hub:
-		return refuse(policy.ReasonLocalCluster, "not delivered: ManagedCluster %q is the hub itself; let the hub's own Argo CD deploy there, or choose another cluster", name)
+		return policy.Refuse(policy.ReasonLocalCluster, "not delivered: ManagedCluster %q is the hub itself; let the hub's own Argo CD deploy there, or choose another cluster", name)
 	case f.Target.Leaving:
-		return refuse(policy.ReasonClusterLeaving, "not delivered: ManagedCluster %q is being removed; choose another cluster", name)
+		return policy.Refuse(policy.ReasonClusterLeaving, "not delivered: ManagedCluster %q is being removed; choose another cluster", name)
 	}
 	return nil
 }
@@ -76,7 +74,7 @@ func clusterBound(f Facts) *policy.Decision {
 	if f.May.Bound {
 		return nil
 	}
-	return refuse(policy.ReasonNotBound,
+	return policy.Refuse(policy.ReasonNotBound,
 		"not delivered: no PlacementDecision in namespace %q selects cluster %q; create a Placement there that selects it (with a ManagedClusterSetBinding), or choose another cluster",
 		f.Key.Namespace, f.Application.Annotations[contract.ClusterAnnotation])
 }
@@ -86,11 +84,11 @@ func namespaceAllowed(f Facts) *policy.Decision {
 	target := payload.DeliveredNamespace(f.Application)
 	switch {
 	case len(validation.IsDNS1123Label(target)) > 0:
-		return refuse(policy.ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a namespace; correct or remove it", contract.AppNamespaceAnnotation, target)
+		return policy.Refuse(policy.ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a namespace; correct or remove it", contract.AppNamespaceAnnotation, target)
 	case f.May.Namespace:
 		return nil
 	}
-	return refuse(policy.ReasonNamespaceDenied,
+	return policy.Refuse(policy.ReasonNamespaceDenied,
 		"not delivered: annotation %s asks for namespace %q on the managed cluster, and Applications of namespace %q stay in theirs; remove the annotation, or have the administrator add %s=%s to propagation's --allowed-app-namespaces",
 		contract.AppNamespaceAnnotation, target, f.Key.Namespace, f.Key.Namespace, target)
 }
@@ -106,18 +104,18 @@ func projectAllowed(f Facts) *policy.Decision {
 	name := payload.ProjectName(f.Application)
 	if f.Project != nil {
 		if _, err := admits(f.Project.Spec, f.Key.Namespace); err != nil {
-			return refuse(policy.ReasonProjectDenied, "not delivered: AppProject %q of the hub cannot be read: spec.sourceNamespaces: %v; correct it", name, err)
+			return policy.Refuse(policy.ReasonProjectDenied, "not delivered: AppProject %q of the hub cannot be read: spec.sourceNamespaces: %v; correct it", name, err)
 		}
 	}
 	switch {
 	case f.May.Project:
 		return nil
 	case f.Project == nil:
-		return refuse(policy.ReasonProjectDenied,
+		return policy.Refuse(policy.ReasonProjectDenied,
 			"not delivered: there is no AppProject %q in namespace %q of the hub, and an Application that leaves its namespace needs one; create it with %q in spec.sourceNamespaces, or choose another project",
 			name, f.Settings.ArgoCDNamespace, f.Key.Namespace)
 	}
-	return refuse(policy.ReasonProjectDenied,
+	return policy.Refuse(policy.ReasonProjectDenied,
 		"not delivered: spec.sourceNamespaces of AppProject %q on the hub does not allow Applications of namespace %q; have the administrator add the namespace there, or choose another project",
 		name, f.Key.Namespace)
 }
@@ -127,7 +125,7 @@ func deliveredOnce(f Facts) *policy.Decision {
 	if f.ByAgent == "" {
 		return nil
 	}
-	return refuse(policy.ReasonAlsoByAgent,
+	return policy.Refuse(policy.ReasonAlsoByAgent,
 		"not delivered: the principal of argocd-agent delivers it as well, to agent %q, which spec.destination.name says; remove label %s to leave it to argocd-agent, or remove that name or set label %s to \"true\" to go on by pull",
 		f.ByAgent, contract.PullLabel, argocd.IgnoreSyncLabel)
 }
@@ -135,30 +133,20 @@ func deliveredOnce(f Facts) *policy.Decision {
 // wellFormed: what else the Application says can be followed.
 func wellFormed(f Facts) *policy.Decision {
 	if f.StatusProblem != "" {
-		return refuse(policy.ReasonInvalidSpec, "not delivered: %s; correct it", f.StatusProblem)
+		return policy.Refuse(policy.ReasonInvalidSpec, "not delivered: %s; correct it", f.StatusProblem)
 	}
 	if p := policyOf(&f, f.Owner); p.Problem != "" {
-		return refuse(policy.ReasonInvalidTarget, "not delivered: %s", p.Problem)
+		return policy.Refuse(policy.ReasonInvalidTarget, "not delivered: %s", p.Problem)
 	}
 	if !payload.IsManagementPolicy(f.Application) {
-		return refuse(policy.ReasonInvalidTarget, "not delivered: annotation %s is %.100q: want %s or %s, or remove it",
+		return policy.Refuse(policy.ReasonInvalidTarget, "not delivered: annotation %s is %.100q: want %s or %s, or remove it",
 			contract.ManagementPolicyAnnotation, f.Application.Annotations[contract.ManagementPolicyAnnotation], payload.ManagementNoTakeover, payload.ManagementObserve)
 	}
 	if name := payload.ProjectName(f.Application); f.ProjectProblem != "" && f.Project != nil && f.Settings.DeliverProject && name != argocd.DefaultProject {
-		return refuse(policy.ReasonProjectDenied, "not delivered: what AppProject %q inherits is not known: %s; correct it", name, f.ProjectProblem)
+		return policy.Refuse(policy.ReasonProjectDenied, "not delivered: what AppProject %q inherits is not known: %s; correct it", name, f.ProjectProblem)
 	}
 	if _, err := payload.Redirect(f.Application.Spec, f.Application.Annotations); err != nil {
-		return refuse(policy.ReasonInvalidSpec, "not delivered: %v; correct it", err)
+		return policy.Refuse(policy.ReasonInvalidSpec, "not delivered: %v; correct it", err)
 	}
 	return nil
-}
-
-func refuse(reason, format string, args ...any) *policy.Decision {
-	return &policy.Decision{Refusal: policy.Message{Reason: reason, Text: fmt.Sprintf(format, args...)}}
-}
-
-func refuseAsWarning(reason, format string, args ...any) *policy.Decision {
-	d := refuse(reason, format, args...)
-	d.Severity = policy.SeverityWarning
-	return d
 }

@@ -128,9 +128,9 @@ func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 	}
 	switch {
 	case problem != "":
-		return refuse(policy.ReasonInvalidTarget, "nothing is withdrawn: %s", problem)
+		return policy.Refuse(policy.ReasonInvalidTarget, "nothing is withdrawn: %s", problem)
 	case len(pending) > 0:
-		u := refuseAsWarning(policy.ReasonOrphanPending,
+		u := policy.RefuseAsWarning(policy.ReasonOrphanPending,
 			"not withdrawn yet: waiting for %s to apply how it ends (finalizers, annotation %s); if the cluster will not come back, add %s to that annotation",
 			strings.Join(pending, ", "), contract.DeletionPolicyAnnotation, payload.DeletionAbandon)
 		if wait.Text != "" {
@@ -157,7 +157,7 @@ func (d *decision) proof() *policy.Decision {
 	if len(left) == 0 {
 		return nil
 	}
-	return refuseAsWarning(policy.ReasonDeleting,
+	return policy.RefuseAsWarning(policy.ReasonDeleting,
 		"not deleted yet: waiting for %s to confirm that nothing of it is left; if the cluster will not come back, set annotation %s to %s to delete the Application all the same",
 		strings.Join(left, ", "), contract.DeletionPolicyAnnotation, payload.DeletionAbandon)
 }

@@ -17,8 +17,6 @@ type decision struct {
 	facts    Facts
 	plan     Plan
 	subjects []*subject
-	// current stands for the Application on its target, nil for none.
-	current *subject
 	// outcome is what came of the wish.
 	outcome outcome
 }

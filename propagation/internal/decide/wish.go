@@ -43,7 +43,6 @@ func (w *wish) follow() {
 	}
 	w.mend()
 	w.current = w.find()
-	w.d.current = w.current
 	if w.d.outcome.refusal = w.observesDelivered(); w.d.outcome.refusal != nil {
 		return
 	}
@@ -51,7 +50,7 @@ func (w *wish) follow() {
 		return
 	}
 	if own := w.ending(); own != nil && w.current == nil {
-		w.d.outcome.refusal = refuse(policy.ReasonWaitingForOld,
+		w.d.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", own.work.Namespace, own.work.Name)
 	} else {
 		w.write()
@@ -128,7 +127,7 @@ func (w *wish) observesDelivered() *policy.Decision {
 	}
 	for _, s := range w.d.subjects {
 		if s.fate.Own && !s.terminating() && !s.observes() {
-			return refuse(policy.ReasonInvalidTarget,
+			return policy.Refuse(policy.ReasonInvalidTarget,
 				"annotation %s is %s, but the Application is delivered to cluster %q (ManifestWork %s), which keeps what was delivered before; remove the annotation, or delete this Application and make it again",
 				contract.ManagementPolicyAnnotation, payload.ManagementObserve, s.work.Namespace, s.work.Name)
 		}
@@ -181,15 +180,15 @@ func (w *wish) taken() bool {
 	}
 	cluster := w.app.Annotations[contract.ClusterAnnotation]
 	if !r.Wants {
-		w.d.outcome.refusal = refuse(policy.ReasonWaitingForOld,
+		w.d.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, w.identity, r.Key, r.Copy)
 		return true
 	}
-	w.d.outcome.refusal = refuse(policy.ReasonTaken,
+	w.d.outcome.refusal = policy.Refuse(policy.ReasonTaken,
 		"not delivered: Application %s already delivers %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
 		r.Key, w.identity, cluster, contract.AppNamespaceAnnotation)
 	if r.Waits == w.d.facts.Key {
-		w.d.outcome.refusal = refuse(policy.ReasonWaitingForOld,
+		w.d.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: Application %s has %s on cluster %q and waits for what this Application has; give one of them a third namespace there with annotation %s first",
 			r.Key, w.identity, cluster, contract.AppNamespaceAnnotation)
 	}

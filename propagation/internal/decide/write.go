@@ -122,7 +122,7 @@ func (w *Write) Build() (*workv1.ManifestWork, error) {
 func (n *want) build() (*workv1.ManifestWork, *policy.Decision) {
 	built, err := (&Write{Current: n.current, Inputs: n.inputs(n.step.Request)}).Build()
 	if err != nil {
-		return nil, refuse(policy.ReasonInvalidSpec, "not delivered: %v; correct it", err)
+		return nil, policy.Refuse(policy.ReasonInvalidSpec, "not delivered: %v; correct it", err)
 	}
 	return built, tooLarge(payload.Size(built), n.facts.Settings)
 }
@@ -135,7 +135,7 @@ func tooLarge(size int, s Settings) *policy.Decision {
 	if size <= s.SizeLimit {
 		return nil
 	}
-	return refuse(policy.ReasonTooLarge,
+	return policy.Refuse(policy.ReasonTooLarge,
 		"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, s.SizeLimit)
 }
 

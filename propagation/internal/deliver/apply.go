@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -38,14 +37,14 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 		a.requests.refreshes.forget(p.facts.Key)
 	}
 	failed := a.requests.next(ctx, &p)
-	ended := a.endAll(ctx, &p)
+	ended, again := a.endAll(ctx, &p)
 	failed = errors.Join(failed, ended)
 	if p.plan.Write != nil {
 		failed = errors.Join(failed, a.write(ctx, &p))
 	}
 	failed = errors.Join(failed, a.refreshAll(ctx, &p))
 	// What an abandoned Application says of its end is in its works first, unless the API server refuses that.
-	waits := p.plan.Release == decide.Abandoned && ended != nil && !isRejected(ended)
+	waits := p.plan.Release == decide.Abandoned && again
 	if p.plan.Release != decide.NoRelease && !waits {
 		failed = errors.Join(failed, a.release(ctx, &p))
 	}
@@ -58,17 +57,18 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 	return a.report(ctx, &p)
 }
 
-// endAll does the next step of each end that may go on.
-func (a *applier) endAll(ctx context.Context, p *pass) (failed error) {
+// endAll does the next step of each end that may go on. again: one that failed may succeed later.
+func (a *applier) endAll(ctx context.Context, p *pass) (failed error, again bool) {
 	ends.set(p)
 	for _, t := range p.plan.Fates {
 		work := p.work(t.UID)
 		if !p.verdict.May(t) || work == nil {
 			continue
 		}
-		failed = errors.Join(failed, a.end(ctx, work, t))
+		err := a.end(ctx, work, t)
+		failed, again = errors.Join(failed, err), again || err != nil && !isRejected(err)
 	}
-	return failed
+	return failed, again
 }
 
 func (a *applier) end(ctx context.Context, work *decide.Work, t decide.Fate) error {
@@ -119,11 +119,7 @@ func (a *applier) write(ctx context.Context, p *pass) error {
 	case errors.As(err, &own):
 		p.plan.Report = waitFor(own.work)
 		return nil
-	case w.Current != nil && apierrors.IsNotFound(err):
-		p.plan.Report = nil
-		return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, err) // deleted a moment ago
 	case isRejected(err):
-		p.plan.Report = nil
 		return errors.Join(err, a.refused(ctx, app, what, err))
 	case err != nil:
 		return err
@@ -137,14 +133,13 @@ func (a *applier) write(ctx context.Context, p *pass) error {
 
 // waitFor is the report that waits for a terminating work.
 func waitFor(work *manifestcache.Work) *policy.Decision {
-	v := policy.Refuse(policy.ReasonWaitingForOld,
+	return policy.Refuse(policy.ReasonWaitingForOld,
 		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)
-	return &v
 }
 
 // refused reports that the API server refuses the ManifestWork.
 func (a *applier) refused(ctx context.Context, app *argocd.Application, what string, err error) error {
-	return a.reporter.updateConditions(ctx, app, policy.Refuse(policy.ReasonRefused, "%s: the API server refused the ManifestWork: %v", what, err), "")
+	return a.reporter.updateConditions(ctx, app, *policy.Refuse(policy.ReasonRefused, "%s: the API server refused the ManifestWork: %v", what, err), "")
 }
 
 func cachedOf(w *decide.Work) *manifestcache.Work {
@@ -164,12 +159,11 @@ func (a *applier) refreshAll(ctx context.Context, p *pass) (failed error) {
 		if t.Project {
 			failed = errors.Join(failed, a.writer.updateProject(ctx, work.Work))
 		}
-		over := a.requests.over(&p.facts, work)
-		switch t.Automation {
+		switch t.Automation { // only where there is an Application
 		case decide.AutomationOut:
-			failed = errors.Join(failed, a.writer.pauseSync(ctx, work.Work, over))
+			failed = errors.Join(failed, a.writer.pauseSync(ctx, work.Work, a.requests.over(&p.facts, work)))
 		case decide.AutomationBack:
-			failed = errors.Join(failed, a.writer.resumeSync(ctx, work.Work, over))
+			failed = errors.Join(failed, a.writer.resumeSync(ctx, work.Work, a.requests.over(&p.facts, work)))
 		case decide.AutomationStays:
 		}
 	}

@@ -22,11 +22,13 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -353,18 +355,91 @@ func TestApply_refusedEndStopsNoOther(t *testing.T) {
 
 // An abandoned Application goes once its works say that everything stays: nothing else does.
 func TestApply_abandonedWaitsForItsWrites(t *testing.T) {
+	again, never := apierrors.NewConflict(schema.GroupResource{}, "a", nil), apierrors.NewForbidden(schema.GroupResource{}, "a", nil)
 	for name, c := range map[string]struct {
-		err  error
+		errs map[string]error
 		want []string
 	}{
 		"written":          {nil, []string{"patch a", "patch b", "patch app"}},
-		"tried again":      {apierrors.NewConflict(schema.GroupResource{}, "a", nil), []string{"patch b"}},
-		"refused for good": {apierrors.NewForbidden(schema.GroupResource{}, "a", nil), []string{"patch b", "patch app"}},
+		"tried again":      {map[string]error{"a": again}, []string{"patch b"}},
+		"refused for good": {map[string]error{"a": never}, []string{"patch b", "patch app"}},
+		"one of each":      {map[string]error{"a": never, "b": again}, nil},
 	} {
-		r := &refusing{errs: map[string]error{"a": c.err}}
+		r := &refusing{errs: c.errs}
 		a, p := endingOn(t, r, decide.StepWrite, decide.Abandoned)
-		if err := a.apply(t.Context(), p); (err == nil) != (c.err == nil) || !slices.Equal(r.wrote, c.want) {
+		if err := a.apply(t.Context(), p); (err == nil) != (c.errs == nil) || !slices.Equal(r.wrote, c.want) {
 			t.Errorf("%s: it wrote %v, %v", name, r.wrote, err)
 		}
+	}
+}
+
+// What of an Application that is gone stays as it is, or waits, is passed by.
+func TestApply_goneApplication(t *testing.T) {
+	r := &refusing{}
+	a, p := endingOn(t, r, decide.StepWait, decide.NoRelease)
+	p.facts.Application = nil
+	if err := a.apply(t.Context(), p); err != nil || len(r.wrote) > 0 {
+		t.Errorf("it wrote %v, %v", r.wrote, err)
+	}
+}
+
+// What is due by the clock is not forgotten beside an error that no retry can mend.
+func TestReconcile_resultOf(t *testing.T) {
+	final, failed := reconcile.TerminalError(errors.New("malformed")), errors.New("timeout")
+	for name, c := range map[string]struct {
+		err   error
+		after time.Duration
+		want  time.Duration
+		fails error
+	}{
+		"done":             {},
+		"due":              {after: time.Minute, want: time.Minute},
+		"failed":           {err: failed, after: time.Minute, fails: failed},
+		"final":            {err: final, fails: final},
+		"final, and due":   {err: final, after: time.Minute, want: time.Minute},
+		"conflict":         {err: apierrors.NewConflict(schema.GroupResource{}, "a", nil), want: afterConflict},
+		"conflict and due": {err: apierrors.NewConflict(schema.GroupResource{}, "a", nil), after: time.Minute, want: afterConflict},
+	} {
+		if got, err := resultOf(t.Context(), c.after, c.err); got.RequeueAfter != c.want || !errors.Is(err, c.fails) || (err == nil) != (c.fails == nil) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+// written is a hub that keeps the last patch.
+type written struct {
+	client.Client
+	patch []byte
+}
+
+func (w *written) Patch(_ context.Context, o client.Object, patch client.Patch, _ ...client.PatchOption) (err error) {
+	w.patch, err = patch.Data(o)
+	return err
+}
+
+// An operation that a former cluster, which is away, still reports as running is not shown as that
+// of the Application.
+func TestFinish_showsTheCurrentRun(t *testing.T) {
+	const claim = "operation-1-2"
+	app := settled(t).app
+	app.Status = json.RawMessage(`{"conditions":[{"type":"` + request.ClaimCondition + `","message":"` + claim + ` was sent"}]}`)
+	facts := decide.Facts{Key: teamApp, Application: app}
+	for cluster, phase := range map[string]string{"cluster1": "Succeeded", "cluster2": "Running"} {
+		live := workOn(t, app, cluster, nil)
+		live.Annotations[contract.RequestAnnotation] = claim
+		m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural, Name: app.Name}}
+		for name, value := range map[string]string{contract.FeedbackRequest: claim, contract.FeedbackOperationPhase: phase, "operationStateStartedAt": "2026-11-20T09:00:00Z"} {
+			m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
+		}
+		live.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{m}
+		facts.Works = append(facts.Works, decide.Work{Work: appcache.Compact(live), Relation: decide.Own})
+	}
+	slices.SortFunc(facts.Works, func(a, b decide.Work) int { return strings.Compare(a.Namespace, b.Namespace) })
+	w := &written{}
+	if err := (&operations{client: w, now: time.Now}).finish(t.Context(), &facts, nil, claim, []string{request.KindOperation}); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(w.patch); !strings.Contains(got, `"phase":"Succeeded"`) || strings.Contains(got, `"Running"`) {
+		t.Errorf("it writes %s", got)
 	}
 }

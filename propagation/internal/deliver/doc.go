@@ -6,12 +6,11 @@
 // longer be there, and reports on the Application why it is not delivered. It never
 // changes the spec of a hub Application.
 //
-// What it decides and writes comes from pure packages: policy says whether an
-// Application may be delivered, payload makes the ManifestWork, request sees an
-// operation or refresh through, ending how a work ends, budget how many may at a time.
-// reconciler.go leads through them, with delete.go, withdraw.go, pause.go and observe.go
-// for an Application that is not simply delivered. Its parts: gather.go reads what a
-// decision rests on, identity.go who a place on a cluster belongs to, write.go writes works,
-// end.go ends them, operation.go sees operations through, report.go writes conditions and
-// Events, watches.go leads changes to the Applications that they concern.
+// What it does comes from pure packages: decide says what becomes of an Application and of each
+// of its ManifestWorks, policy parses settings, payload makes the ManifestWork and its last
+// version, request sees an operation or refresh through. Package budget says how many may end at
+// a time. reconciler.go leads through them: facts.go and lookups.go gather facts, by cached.go or
+// by live.go; apply.go carries a plan out; write.go writes works; operation.go sees operations
+// through; report.go writes conditions and Events; watches.go leads changes to the Applications
+// that they concern.
 package deliver

@@ -105,6 +105,9 @@ var (
 	teamApp   = types.NamespacedName{Namespace: "team", Name: "app"}
 )
 
+// everything is permitted.
+var everything = decide.Permission{Bound: true, Project: true, Namespace: true}
+
 func (h *hubObjects) gather() (decide.Facts, error) {
 	return gather(context.Background(), h.sources(), h, teamApp)
 }
@@ -400,7 +403,7 @@ func TestGather_deleted(t *testing.T) {
 		deleted := metav1.NewTime(gatherNow)
 		h.app.DeletionTimestamp = &deleted
 		f, err := h.gather()
-		if err != nil || len(f.Works) != 2 || !f.Works[0].May.All() || f.Owner == nil {
+		if err != nil || len(f.Works) != 2 || f.Works[0].May != everything || f.Owner == nil {
 			t.Errorf("%s cannot be read: %+v, %v", what, f, err)
 		}
 	}
@@ -470,6 +473,40 @@ func TestGather_rivals(t *testing.T) {
 		if diff := cmp.Diff(c.want, f.Rivals); err != nil || len(c.want) != len(f.Rivals) || diff != "" && len(c.want) > 0 {
 			t.Errorf("%s: %s: %v (-want +got)\n%s", name, c.reason, err, diff)
 		}
+	}
+}
+
+// inheritsInvalid is a hub on which it is not known what an AppProject inherits.
+type inheritsInvalid struct {
+	*hubObjects
+	name string
+}
+
+func (h inheritsInvalid) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
+	project, err := h.hubObjects.Project(ctx, name)
+	if name == h.name {
+		err = errors.Join(err, &policy.SettingError{})
+	}
+	return project, err
+}
+
+// Of several rivals with one AppProject none could be delivered where it is not known what that
+// inherits, whichever is looked at first.
+func TestGather_rivalsOfAnInvalidSetting(t *testing.T) {
+	h := settled(t)
+	h.projects["shop"] = project("shop", "other", "*")
+	for _, name := range []string{"b", "c"} {
+		h.rivals.Applications = append(h.rivals.Applications, &argocd.Application{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "other", Name: name, UID: types.UID(name), Labels: map[string]string{contract.PullLabel: "true"}, CreationTimestamp: metav1.NewTime(gatherNow),
+				Annotations: map[string]string{contract.ClusterAnnotation: "cluster1", contract.AppNamespaceAnnotation: "team"},
+			},
+			Spec: json.RawMessage(`{"project":"shop","destination":{}}`),
+		})
+	}
+	f, err := gather(t.Context(), h.sources(), inheritsInvalid{h, "shop"}, teamApp)
+	if err != nil || len(f.Rivals) > 0 {
+		t.Errorf("rivals that cannot be delivered count: %+v, %v", f.Rivals, err)
 	}
 }
 

@@ -89,7 +89,8 @@ func (p *lookups) project(ctx context.Context, name string) (*argocd.AppProject,
 	project, err := p.from.Project(ctx, name)
 	var invalid *policy.SettingError
 	if errors.As(err, &invalid) {
-		p.facts.ProjectProblem, err = invalid.Error(), nil // an error would stop a revocation as well
+		p.facts.ProjectProblem = invalid.Error() // an error would stop a revocation as well
+		return project, nil                      // not kept: other facts are to get the problem, too
 	}
 	if err != nil {
 		return nil, err

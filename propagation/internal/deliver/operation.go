@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
@@ -66,14 +65,14 @@ func (op *operations) endRefresh(ctx context.Context, app *argocd.Application, i
 func (op *operations) next(ctx context.Context, p *pass) error {
 	step, app, key := p.plan.Request, p.facts.Application, p.facts.Key
 	if p.plan.RefreshDone != "" {
-		op.refreshes.doneFor(key, p.plan.RefreshDone, op.now())
+		op.refreshes.markDone(key, p.plan.RefreshDone, op.now())
 	}
 	if step == nil {
 		return nil
 	}
 	conditions, err := appstatus.Conditions(app.Status)
 	if err != nil {
-		return reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", key, err))
+		return fmt.Errorf("read status of Application %s: %w", key, err)
 	}
 	switch {
 	case step.Step == request.StepClaim:
@@ -120,8 +119,13 @@ func (op *operations) finish(ctx context.Context, facts *decide.Facts, current [
 	app := facts.Application
 	merged, _ := appstatus.Merge(current, isClaimCondition, nil, op.now())
 	metadata, shown := map[string]any{"resourceVersion": app.ResourceVersion}, conditionsField(merged)
+	var own []*manifestcache.Work
 	for i := range facts.Works {
-		work := facts.Works[i].Work
+		if w := &facts.Works[i]; w.Relation != decide.Leftover && w.DeletionTimestamp == nil {
+			own = append(own, w.Work)
+		}
+	}
+	if work := payload.CurrentWork(app, own); work != nil {
 		if run := request.RunOf(app, work); run.OfHub {
 			observed := work.Observe(status.Cluster{Available: true})
 			if state := run.State(app.Status, &observed); state != nil {

@@ -57,7 +57,7 @@ type Options struct {
 	// Withdrawals says how many deliveries may be withdrawn until an operator approves.
 	Withdrawals budget.Settings
 	// HubNamespace is where propagation runs: its annotation decides for the whole hub,
-	// and what the guard remembers is stored there. Without it nothing is stored.
+	// and what the budget remembers is stored there. Without it nothing is stored.
 	HubNamespace string
 }
 

@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// refreshSays: what a refresh has found may be on the hub, see [Reconciler.endRefresh].
+// refreshSays: what a refresh has found may be on the hub, see [operations.endRefresh].
 func refreshSays(before, after *argocd.Application) bool {
 	return after.Annotations[argocd.RefreshAnnotation] != "" && !bytes.Equal(before.Status, after.Status)
 }
@@ -79,8 +79,7 @@ func answered(before, after *manifestcache.Work) bool {
 	case id == "":
 		return false
 	case request.IsRefresh(id): // which stays in the work when it has been
-		return before.Feedback(contract.FeedbackRequest) != after.Feedback(contract.FeedbackRequest) ||
-			before.Feedback(contract.FeedbackRefresh) != after.Feedback(contract.FeedbackRefresh)
+		return before.Feedback(contract.FeedbackRefresh) != after.Feedback(contract.FeedbackRefresh)
 	}
 	return true
 }

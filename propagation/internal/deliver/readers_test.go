@@ -192,7 +192,7 @@ func TestGather_readersAgree(t *testing.T) {
 		found  func(decide.Facts) bool
 	}{
 		{"delivered", func() {}, func(f decide.Facts) bool {
-			return f.May.All() && f.Works[0].May.All() && f.Works[0].Relation == decide.Own && f.Project != nil && f.Works[0].Project == "team" && f.Owner != nil
+			return f.May == everything && f.Works[0].May == everything && f.Works[0].Relation == decide.Own && f.Project != nil && f.Works[0].Project == "team" && f.Owner != nil
 		}},
 		{"applied", func() {
 			finalized(t, work)

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
@@ -39,11 +40,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		errorsTotal.WithLabelValues(errorKind(err)).Inc()
 	}
+	return resultOf(ctx, after, err)
+}
+
+// resultOf is what controller-runtime gets to know. It ignores a time beside an error.
+func resultOf(ctx context.Context, after time.Duration, err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote the object first; trying again", "cause", err.Error())
 		return ctrl.Result{RequeueAfter: afterConflict}, nil
 	}
-	return ctrl.Result{RequeueAfter: after}, err
+	switch {
+	case errors.Is(err, reconcile.TerminalError(nil)) && after > 0:
+		ctrl.LoggerFrom(ctx).Error(err, "this stays so until the Application changes; something else is due", "after", after.String())
+		return ctrl.Result{RequeueAfter: after}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: after}, nil
 }
 
 // reconcile returns when to look again, 0 for not by the clock.

@@ -63,17 +63,12 @@ func (s *refreshes) send(app types.NamespacedName, id string) {
 	}
 }
 
-// doneFor returns for how long a refresh has been done, and whether it is known.
-func (s *refreshes) doneFor(app types.NamespacedName, id string, now time.Time) (since time.Duration, known bool) {
-	sent := s.get(app)
-	if sent.id != id {
-		return 0, false
-	}
-	if sent.done.IsZero() {
+// markDone notes when a refresh was first seen to be done.
+func (s *refreshes) markDone(app types.NamespacedName, id string, now time.Time) {
+	if sent := s.get(app); sent.id == id && sent.done.IsZero() {
 		sent.done = now
 		s.sent.Store(app, sent)
 	}
-	return now.Sub(sent.done), true
 }
 
 // end notes what became of the write that took a refresh off that version of the Application.

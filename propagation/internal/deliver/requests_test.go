@@ -191,17 +191,19 @@ func TestRefreshes_ofAnApplication(t *testing.T) {
 	}
 }
 
-func TestRefreshes_doneFor(t *testing.T) {
+func TestRefreshes_markDone(t *testing.T) {
 	key, now := types.NamespacedName{Name: "app"}, time.Unix(100, 0)
 	var s refreshes
 	s.send(key, "r1")
-	if _, known := s.doneFor(key, "r2", now); known {
-		t.Error("another refresh is known")
+	s.markDone(key, "r2", now)
+	if done := s.get(key).done; !done.IsZero() {
+		t.Errorf("another refresh is done at %s", done)
 	}
-	s.doneFor(key, "r1", now)
+	s.markDone(key, "r1", now)
 	s.send(key, "r1")
-	if since, known := s.doneFor(key, "r1", now.Add(time.Second)); since != time.Second || !known {
-		t.Errorf("done for %s, known %t", since, known)
+	s.markDone(key, "r1", now.Add(time.Second))
+	if done := s.get(key).done; !done.Equal(now) {
+		t.Errorf("done at %s", done)
 	}
 	s.forget(key)
 	if _, kept := s.sent.Load(key); kept {

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
@@ -115,7 +116,11 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 		c(&options)
 	}
 	p := &propagation{requests: &requests{}}
+	before := panics(t)
 	t.Cleanup(func() {
+		if n := panics(t) - before; n > 0 {
+			t.Errorf("reconcilers of this process have panicked %v times", n)
+		}
 		for _, request := range p.requests.unguarded {
 			t.Errorf("%s has no precondition of UID and resourceVersion", request)
 		}
@@ -186,6 +191,23 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 		t.Fatal("caches did not sync")
 	}
 	return p
+}
+
+// panics returns how often reconcilers have panicked: controller-runtime recovers and tries again.
+func panics(t *testing.T) (n float64) {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "controller_runtime_reconcile_panics_total" {
+			for _, m := range family.GetMetric() {
+				n += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return n
 }
 
 // reading is a manager with other live reads.

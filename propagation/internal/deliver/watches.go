@@ -109,7 +109,7 @@ func (wa *watcher) ofProject(ctx context.Context, o client.Object) []reconcile.R
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot read the settings of Argo CD from the cache", "namespace", wa.options.ArgoCDNamespace)
 	}
-	if policy.IsGlobalProject(setting, o.GetName()) {
+	if err != nil || policy.IsGlobalProject(setting, o.GetName()) {
 		return wa.group(ctx, "", "")
 	}
 	requests := append(wa.applications(ctx, applicationsByProject, "", o.GetName()), wa.carrying(ctx, o.GetName())...)
@@ -196,7 +196,8 @@ type watcher struct {
 func (wa *watcher) claimantRequests(ctx context.Context, cluster string, identity types.NamespacedName) []reconcile.Request {
 	apps, err := applicationsWanting(ctx, wa.client, cluster, identity)
 	if err != nil {
-		return nil // the cache answers always once it is there
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "cluster", cluster)
+		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(apps))
 	for _, a := range apps {
@@ -222,7 +223,7 @@ func (wa *watcher) watchAgents(b *builder.Builder) *builder.Builder {
 	}), builder.WithPredicates(changed))
 }
 
-// watchDecisions makes a decision reach the guard at once.
+// watchDecisions makes a decision reach the budget at once.
 func (wa *watcher) watchDecisions(b *builder.Builder) *builder.Builder {
 	changed := builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations())
@@ -356,16 +357,16 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 		if after.Stored.ProjectHash != "" && before.Compared() != after.Compared() {
 			return true // whether the cluster has the keys of an AppProject is known by it
 		}
-		// an end without cascade waits for it
+		// an end that needs proof waits for it, see [payload.ProofOf]
 		reported := before.Feedback(contract.FeedbackRequest) != after.Feedback(contract.FeedbackRequest)
 		return reported || answered(before, after) || before.Generation != after.Generation || !before.SameMetadata(after)
 	}}
 }
 
 // ending reports whether a work may be on its way out: its Application is gone, terminating,
-// not pulled, refused, or wants to be on another cluster.
+// not pulled, refused, wants to be on another cluster, or cannot be read.
 func (wa *watcher) ending(ctx context.Context, key client.ObjectKey, work *manifestcache.Work) bool {
 	app, err := readObject(ctx, wa.client, key, &argocd.Application{})
-	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) ||
+	return err != nil || (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) ||
 		app.Annotations[contract.ClusterAnnotation] != work.Namespace || concernsUs(app.Status))
 }

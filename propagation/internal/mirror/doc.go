@@ -35,8 +35,8 @@
 //     hub's. This package passes the time on as it is.
 //
 // Argo CD's CRD wants phase, startedAt and operation in an operationState, and
-// status in sync; operation is written empty, since the feedback does not carry
-// it. reconciledAt changes every few minutes on every Application: it goes with other changes,
+// status in sync; operation is what the hub asked for, bounded, or says automated for one that the
+// cluster began (see request.Run). reconciledAt changes every few minutes on every Application: it goes with other changes,
 // and alone once for each operation, when it is after its end. Until then Argo CD's
 // notifications controller sends nothing (isAppSyncStatusRefreshed in v2.14 to v3.5).
 package mirror

@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// IsManagementPolicy reports whether the adopt annotation can be followed.
+// IsManagementPolicy reports whether the management-policy annotation has a valid value.
 func IsManagementPolicy(app *argocd.Application) bool {
 	switch app.Annotations[contract.ManagementPolicyAnnotation] {
 	case "", ManagementNoTakeover, ManagementObserve:

@@ -85,7 +85,7 @@ func ProofOf(work *workv1.ManifestWork, e Ending) (p Proof) {
 			return p
 		}
 		p.Finalizer = ""
-		p.Manager, _ = contract.AutomationOwner(m.StatusFeedbacks.Values, request)
+		p.Manager = contract.AutomationOwner(m.StatusFeedbacks.Values)
 		return p
 	}
 	return p

@@ -71,7 +71,8 @@ const (
 
 // Decision is what is to be done with an Application.
 type Decision struct {
-	// Deliver: it belongs on its cluster. Otherwise its works are withdrawn.
+	// Deliver: it is delivered as it asks. Otherwise what was delivered before stays, unless it ends
+	// for a reason of its own.
 	Deliver bool
 	// Refusal says why it is not delivered; empty when no label asks for delivery.
 	Refusal Message
@@ -95,15 +96,14 @@ func (d Decision) Reason() string {
 	return ReasonDelivered
 }
 
-func refuse(reason, format string, args ...any) *Decision {
+// Refuse returns the decision on an Application whose desired delivery is refused.
+func Refuse(reason, format string, args ...any) *Decision {
 	return &Decision{Refusal: Message{reason, fmt.Sprintf(format, args...)}}
 }
 
-// Refuse is the decision on a delivery that came to nothing.
-func Refuse(reason, format string, args ...any) Decision { return *refuse(reason, format, args...) }
-
-func refuseAsWarning(reason, format string, args ...any) *Decision {
-	d := refuse(reason, format, args...)
+// RefuseAsWarning returns the same as a warning.
+func RefuseAsWarning(reason, format string, args ...any) *Decision {
+	d := Refuse(reason, format, args...)
 	d.Severity = SeverityWarning
 	return d
 }

@@ -17,8 +17,6 @@ type DeletionPolicy struct {
 	Word string
 	// Abandon: a deleted Application is released without waiting for its clusters.
 	Abandon bool
-	// AsBefore: the object that said it is gone, so that what the work says counts.
-	AsBefore bool
 	// Problem says what is wrong with a value that cannot be followed; nothing is withdrawn then.
 	Problem string
 }

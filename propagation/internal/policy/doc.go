@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policy decides whether a hub Application may be delivered to its managed
-// cluster and says why not. It is pure: [Decide] takes everything that a decision
-// rests on as [Inputs] and returns a [Decision].
+// Package policy reads what people set that permits, delays or ends a delivery (pauses, deletion
+// policies, allowed namespaces, global projects), and has the [Decision] that is reported on an
+// Application. It is pure.
 package policy

@@ -80,11 +80,11 @@ func (p Pause) Left(now time.Time) time.Duration {
 // Decision is what is said of a paused Application for which something waits.
 func (p Pause) Decision(what string) Decision {
 	if p.Problem != "" {
-		return *refuseAsWarning(ReasonInvalidTarget, contract.DeliveryPaused+" by %s, whose value is invalid: %s", p.By, p.Problem)
+		return *RefuseAsWarning(ReasonInvalidTarget, contract.DeliveryPaused+" by %s, whose value is invalid: %s", p.By, p.Problem)
 	}
 	until := ""
 	if !p.Until.IsZero() {
 		until = " until " + p.Until.Format(time.RFC3339)
 	}
-	return *refuseAsWarning(ReasonPaused, contract.DeliveryPaused+" (%s) by %s%s: %s", p.Word, p.By, until, what)
+	return *RefuseAsWarning(ReasonPaused, contract.DeliveryPaused+" (%s) by %s%s: %s", p.Word, p.By, until, what)
 }
