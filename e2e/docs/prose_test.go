@@ -15,7 +15,7 @@ const (
 	cellWords     = 40
 	// longSentences and longCells are how many longer ones all pages may have together. Lower them
 	// with each page that is rewritten.
-	longSentences = 34
+	longSentences = 5
 	longCells     = 0
 	howToLines    = 120
 )
