@@ -129,7 +129,7 @@ pod: ## The product's pod on a real kubelet, its containers upgraded one by one 
 	@bash e2e/pod/run.sh $(BIN)/product/pod $(ARGS)
 
 # Ports of the pair listen on every address, and two of them cannot be set: its network has loopback alone.
-agent: build ## argocd-agent's real principal and agents on a fleet of real parts: ARGOCD_AGENT, see docs/gitopscluster.md (Linux)
+agent: build ## argocd-agent's real principal and agents on a fleet of real parts: ARGOCD_AGENT, see docs/benchmarks.md (Linux)
 	@$(TOOLS) fleet kubectl
 	@go build -o $(BIN)/product/agentpair ./e2e/agentpair
 	@unshare -rn sh -c 'ip link set lo up && exec "$$@"' - $(BIN)/product/agentpair -binary '$(abspath $(ARGOCD_AGENT))' $(ARGS)

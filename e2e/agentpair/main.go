@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	binary := flag.String("binary", "", "path of an argocd-agent in its source, see docs/gitopscluster.md")
+	binary := flag.String("binary", "", "path of an argocd-agent in its source, see docs/benchmarks.md")
 	rest := flag.Duration("rest", time.Minute, "how long writes are counted while nothing happens")
 	bring := flag.Bool("bring-argocd", false, "start with clusters without Argo CD, and install it by deploy/examples/argocd-on-clusters")
 	flag.Parse()

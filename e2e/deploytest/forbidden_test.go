@@ -84,7 +84,7 @@ func checkOnlyReads(t *testing.T, events []event) {
 	}
 }
 
-// checkRotation replaces a token Secret as docs/operations.md says. The running container
+// checkRotation replaces a token Secret as docs/security.md says. The running container
 // follows without a restart: it asks the hub, and search, with the new token.
 //
 // While search refuses the old token, the alerts say so.

@@ -22,7 +22,7 @@ func kubectl(t *testing.T, args ...string) (stdout, stderr string) {
 	return run(t, tool("kubectl"), append([]string{"--kubeconfig", kubeconfig}, args...)...)
 }
 
-// apply applies a file as docs/operations.md says, and fails on any warning of the API
+// apply applies a file as docs/install.md says, and fails on any warning of the API
 // server: an unknown field, a deprecated version, a pod that breaks the namespace's
 // Pod Security.
 func apply(t *testing.T, file string) {

@@ -15,7 +15,7 @@ const (
 	cellWords     = 40
 	// longSentences and longCells are how many longer ones all pages may have together. Lower them
 	// with each page that is rewritten.
-	longSentences = 34
+	longSentences = 5
 	longCells     = 0
 	howToLines    = 120
 )
@@ -60,7 +60,11 @@ func TestCellsAreShort(t *testing.T) {
 
 // A how-to page is read while something else is on one's mind. Flags that make generate writes do not count.
 func TestHowToPagesAreShort(t *testing.T) {
-	for _, name := range []string{"private-repositories", "from-basic-pull", "migrate-appsubscription", "push", "placement", "liveview", "rendered", "argocd-on-clusters", "deletion-budget"} {
+	for _, name := range []string{
+		"private-repositories", "from-basic-pull", "migrate-appsubscription", "push", "placement", "liveview", "rendered", "argocd-on-clusters", "deletion-budget",
+		"install", "install-rhacm", "upgrade", "uninstall", "search", "monitoring", "hand-over", "restore", "move-a-hub", "page",
+		"gitopscluster", "argocd-agent", "pull-and-argocd-agent",
+	} {
 		text := generated.ReplaceAllString(read(t, "docs/"+name+".md"), "")
 		if n := strings.Count(text, "\n"); n > howToLines {
 			t.Errorf("docs/%s.md has %d lines, want at most %d", name, n, howToLines)

@@ -139,8 +139,8 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 }
 
 // An operator who is called finds the same words in the alert and in the page.
-func TestOperationsHasEveryRunbook(t *testing.T) {
-	page := plain(read(t, "docs/operations.md"))
+func TestAlertsHaveEveryRunbook(t *testing.T) {
+	page := plain(read(t, "docs/alerts.md"))
 	var rules struct {
 		Spec struct {
 			Groups []struct {
@@ -159,11 +159,11 @@ func TestOperationsHasEveryRunbook(t *testing.T) {
 		for _, r := range group.Rules {
 			alerts++
 			if !strings.Contains(page, " ### "+r.Alert+" ") {
-				t.Errorf("docs/operations.md has no section %s", r.Alert)
+				t.Errorf("docs/alerts.md has no section %s", r.Alert)
 			}
 			for _, line := range append(strings.Split(strings.TrimSpace(r.Annotations["runbook"]), "\n"), r.Annotations["description"]) {
 				if !strings.Contains(page, strings.TrimSpace(plain(line))) {
-					t.Errorf("docs/operations.md does not say of alert %s: %s", r.Alert, line)
+					t.Errorf("docs/alerts.md does not have the text of alert %s: %s", r.Alert, line)
 				}
 			}
 		}
@@ -182,8 +182,8 @@ func plain(text string) string {
 	return " " + strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ") + " "
 }
 
-func TestOperationsHasEveryMetric(t *testing.T) {
-	page := read(t, "docs/operations.md")
+func TestMetricsPageHasEveryMetric(t *testing.T) {
+	page := read(t, "docs/metrics.md")
 	named := regexp.MustCompile(`Name:\s+"((?:propagation|resourcesync|aggregation|gitopscluster|multicluster_integrations)_\w+)"`)
 	metrics := 0
 	for _, module := range []string{"shared", "propagation", "resourcesync", "aggregation", "optional"} {
@@ -191,7 +191,7 @@ func TestOperationsHasEveryMetric(t *testing.T) {
 			for _, m := range named.FindAllStringSubmatch(read(t, name), -1) {
 				metrics++
 				if !regexp.MustCompile("`" + m[1] + "[`{]").MatchString(page) {
-					t.Errorf("docs/operations.md has no metric %s, which %s registers", m[1], name)
+					t.Errorf("docs/metrics.md has no metric %s, which %s registers", m[1], name)
 				}
 			}
 		}
@@ -201,15 +201,15 @@ func TestOperationsHasEveryMetric(t *testing.T) {
 	}
 }
 
-func TestOperationsHasEveryReason(t *testing.T) {
-	_, table, _ := strings.Cut(read(t, "docs/operations.md"), "\n## Troubleshooting\n")
+func TestTroubleshootingHasEveryReason(t *testing.T) {
+	page := read(t, "docs/troubleshooting.md")
 	declared := regexp.MustCompile(`(?m)^\s+Reason\w+\s+= "(\w+)"`)
 	reasons := 0
 	for _, name := range files(t, "propagation/internal/*.go") {
 		for _, m := range declared.FindAllStringSubmatch(read(t, name), -1) {
 			reasons++
-			if m[1] != "Delivered" && m[1] != "NotPulled" && !strings.Contains(table, "`"+m[1]+"`") {
-				t.Errorf("the table of troubleshooting in docs/operations.md has no reason %s of %s", m[1], name)
+			if m[1] != "Delivered" && m[1] != "NotPulled" && !strings.Contains(page, "`"+m[1]+"`") {
+				t.Errorf("docs/troubleshooting.md has no reason %s of %s", m[1], name)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ var steps = []step{
 }
 
 // readsFiles reports whether aggregation can read what resourcesync writes: not the schema of a
-// newer version, see docs/operations.md.
+// newer version, see docs/upgrade.md.
 func (s step) readsFiles() bool { return s.aggregation || !s.resourcesync }
 
 func (s step) sources() map[string]string {

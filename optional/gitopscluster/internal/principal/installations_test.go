@@ -109,7 +109,7 @@ func reasons(problems []Problem) (all []string) {
 }
 
 // Every known way to install a principal is found with what it calls its parts, and with
-// what docs/gitopscluster.md asks for there is nothing more to do.
+// what docs/argocd-agent.md asks for there is nothing more to do.
 func TestInstallations(t *testing.T) {
 	const principal, proxy = "argocd-agent-principal", "argocd-agent-resource-proxy"
 	cases := map[string]struct {
