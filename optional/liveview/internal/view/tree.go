@@ -163,7 +163,8 @@ func annotate(tree object, name, value string) {
 // manifests, logs, terminals, deletions and actions of what the tree names; it would do them
 // on the cluster that the hub Application's destination says, which may be the hub. Links that
 // are not of the web go: a page would run a javascript URL with the rights of its reader.
-// Names count in any case, as argocd-server reads them.
+// Names count in any case, as argocd-server reads them. A parent has [noUID]: argocd's command line
+// joins parents and children by UID, and would take each resource without one for its own parent.
 func sanitize(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -177,12 +178,23 @@ func sanitize(value any) {
 				delete(v, name)
 			case strings.EqualFold(name, "externalURLs"):
 				v[name] = webLinks(field)
+			case strings.EqualFold(name, "parentRefs"):
+				sanitize(field)
+				parents, _ := field.([]any)
+				for _, item := range parents {
+					if parent, ok := item.(object); ok {
+						parent["uid"] = noUID
+					}
+				}
 			default:
 				sanitize(field)
 			}
 		}
 	}
 }
+
+// noUID is the UID of no resource.
+const noUID = "-"
 
 func webLinks(value any) []any {
 	links, _ := value.([]any)
