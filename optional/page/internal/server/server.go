@@ -132,15 +132,24 @@ func (s *Server) built(next func(*visit)) func(*visit) {
 		made.compress(v.r)
 		own, ok := turn(ctx, user.sending, min(maxUserSending, int64(made.body.Cap())))
 		if !ok {
-			return // without an answer, so that the browser tries again
+			s.refuseMade(v, &made)
+			return
 		}
 		defer own()
 		sent, ok := turn(ctx, s.limits.sending, min(maxSending, int64(made.body.Cap())))
 		end()
 		if !ok {
+			s.refuseMade(v, &made)
 			return
 		}
 		defer sent()
 		made.send()
 	}
+}
+
+// refuseMade refuses a request whose answer is made but cannot be sent in time.
+func (s *Server) refuseMade(v *visit, made *buffered) {
+	made.drop()
+	s.refuse(v, errBusy)
+	made.send()
 }
