@@ -161,15 +161,19 @@ func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte
 	return view.Merge(first, next...)
 }
 
+// get returns what Redis has below a key, [redis.Nil] where that is nothing. It reads no more
+// than a view may have, compressed or not.
 func (r *Redis) get(ctx context.Context, key string) ([]byte, error) {
-	raw, err := r.client.Get(ctx, key+r.suffix).Bytes()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", key, err)
+	raw, err := r.client.GetRange(ctx, key+r.suffix, 0, view.MaxDecoded).Bytes()
+	switch {
+	case err != nil:
+	case len(raw) == 0:
+		err = redis.Nil
+	case len(raw) > view.MaxDecoded:
+		err = fmt.Errorf("%w than %d bytes", view.ErrTooLarge, view.MaxDecoded)
+	case r.suffix != "":
+		raw, err = view.Decompress(raw)
 	}
-	if r.suffix == "" {
-		return raw, nil
-	}
-	raw, err = view.Decompress(raw)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
 	}
