@@ -138,7 +138,7 @@ func (r *Redis) Read(ctx context.Context, instance string) (v view.View, err err
 	return v, err
 }
 
-// join reads the further shards of a tree.
+// join reads the further shards of a tree, which together are bounded as one is.
 func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte, error) {
 	shards, err := view.Shards(first)
 	if err != nil || shards == 1 {
@@ -147,7 +147,7 @@ func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte
 	if shards > maxShards {
 		return nil, fmt.Errorf("the resource tree has %d shards, at most %d are read: raise ARGOCD_APPLICATION_TREE_SHARD_SIZE", shards, maxShards)
 	}
-	next := make([][]byte, 0, shards-1)
+	next, size := make([][]byte, 0, shards-1), len(first)
 	for shard := 1; shard < shards; shard++ {
 		raw, err := r.get(ctx, view.TreeKey(instance, shard))
 		if errors.Is(err, redis.Nil) {
@@ -155,6 +155,9 @@ func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte
 		}
 		if err != nil {
 			return nil, err
+		}
+		if size += len(raw); size > view.MaxDecoded {
+			return nil, fmt.Errorf("read the %d shards of the resource tree: %w than %d bytes", shards, view.ErrTooLarge, view.MaxDecoded)
 		}
 		next = append(next, raw)
 	}

@@ -58,3 +58,34 @@ func TestRead_isBounded(t *testing.T) {
 		}
 	}
 }
+
+// The shards of a tree are bounded together.
+func TestRead_boundsTheSumOfShards(t *testing.T) {
+	shard := func(size int) string {
+		return `{"nodes":[{"name":"` + strings.Repeat("x", size) + `"}],"shardsCount":4}`
+	}
+	for name, test := range map[string]struct {
+		size int
+		err  error
+	}{"they fit": {view.MaxDecoded/4 - len(shard(0)), nil}, "they do not": {view.MaxDecoded / 4, view.ErrTooLarge}} {
+		t.Run(name, func(t *testing.T) {
+			server := miniredis.RunT(t)
+			r, err := New(Options{Address: server.Addr(), Compression: "none"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := server.Set(view.ResourcesKey("a"), "[]"); err != nil {
+				t.Fatal(err)
+			}
+			for n := range 4 {
+				if err := server.Set(view.TreeKey("a", n), shard(test.size)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			v, err := r.Read(t.Context(), "a")
+			if !errors.Is(err, test.err) || err == nil && strings.Count(string(v.Tree), `"name"`) != 4 {
+				t.Errorf("%d bytes of tree, %v", len(v.Tree), err)
+			}
+		})
+	}
+}
