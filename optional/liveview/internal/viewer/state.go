@@ -29,7 +29,7 @@ type Options struct {
 	// 0: ten seconds.
 	Recheck time.Duration
 	// Outdated is after how long without a sign of the observer a view says that it is old;
-	// 0: two minutes.
+	// 0: two and a half minutes.
 	Outdated time.Duration
 }
 
