@@ -5,6 +5,7 @@ package viewer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -164,9 +165,44 @@ func TestSent_holds(t *testing.T) {
 		"leaving":                  {sent{}, leaving, a, true},
 		"not wanted":               {sent{}, work(1), nil, false},
 		"not wanted, leaving":      {sent{}, leaving, nil, true},
+		"written a moment ago":     {sent{applications: a, generation: 1, at: now}, work(1), nil, false},
+		"deleted a moment ago":     {sent{at: now.Add(-time.Second / 2), failed: true}, work(1), nil, true},
+		"deleted":                  {sent{at: now.Add(-time.Second)}, work(1), nil, false},
+		"deleted, wanted again":    {sent{at: now}, work(1), a, false},
 	} {
 		if got := c.sent.holds(c.work, c.wanted, now); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
+	}
+}
+
+// busyClient deletes nothing.
+type busyClient struct {
+	client.Client
+	deletes int
+}
+
+func (c *busyClient) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+	c.deletes++
+	return errors.New("the server is busy")
+}
+
+// A deletion that fails, or that the cache does not show yet, is not sent in each pass.
+func TestRequest_deletesOnceASecond(t *testing.T) {
+	v, began, busy := aViewer(t, 1), time.Now(), &busyClient{}
+	v.Client = busy
+	key := client.ObjectKey{Namespace: cluster, Name: request.Name(0)}
+	works := map[client.ObjectKey]*metav1.PartialObjectMetadata{key: {}}
+	for pass := range 15 {
+		err := v.request(t.Context(), works, began.Add(time.Duration(pass)*interval))
+		if sent := pass == 0 || pass == 10; (err != nil) != sent {
+			t.Errorf("pass %d: %v", pass, err)
+		}
+	}
+	if busy.deletes != 2 {
+		t.Errorf("%d requests to delete in 15 passes", busy.deletes)
+	}
+	if err := v.request(t.Context(), nil, began.Add(time.Hour)); err != nil || len(v.sent) != 0 {
+		t.Errorf("once it is gone: %v, %v", v.sent, err)
 	}
 }

@@ -112,8 +112,8 @@ func (all entries) each(pass func(*entry) bool, do func(instance string, e *entr
 
 // sent is what a ManifestWork was last written with.
 type sent struct {
-	applications request.Applications
-	generation   int64 // 0: it is not there; -1: it is another's
+	applications request.Applications // none: it was deleted
+	generation   int64                // 0: it is not there; -1: it is another's
 	at           time.Time
 	failed       bool
 }
