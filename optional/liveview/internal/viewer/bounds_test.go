@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -179,11 +180,11 @@ func TestSent_holds(t *testing.T) {
 // busyClient deletes nothing.
 type busyClient struct {
 	client.Client
-	deletes int
+	deletes atomic.Int64
 }
 
 func (c *busyClient) Delete(context.Context, client.Object, ...client.DeleteOption) error {
-	c.deletes++
+	c.deletes.Add(1)
 	return errors.New("the server is busy")
 }
 
@@ -199,10 +200,23 @@ func TestRequest_deletesOnceASecond(t *testing.T) {
 			t.Errorf("pass %d: %v", pass, err)
 		}
 	}
-	if busy.deletes != 2 {
-		t.Errorf("%d requests to delete in 15 passes", busy.deletes)
+	if n := busy.deletes.Load(); n != 2 {
+		t.Errorf("%d requests to delete in 15 passes", n)
 	}
 	if err := v.request(t.Context(), nil, began.Add(time.Hour)); err != nil || len(v.sent) != 0 {
 		t.Errorf("once it is gone: %v, %v", v.sent, err)
+	}
+}
+
+// The ManifestWorks of many clusters are written in parallel.
+func TestRequest_ofManyClusters(t *testing.T) {
+	v := aViewer(t, 1)
+	v.Client = &busyClient{}
+	works := map[client.ObjectKey]*metav1.PartialObjectMetadata{}
+	for n := range 5000 {
+		works[client.ObjectKey{Namespace: cluster, Name: request.Name(n)}] = &metav1.PartialObjectMetadata{}
+	}
+	if err := v.request(t.Context(), works, time.Now()); err == nil || len(v.sent) != len(works) {
+		t.Errorf("%d of %d are noted: %v", len(v.sent), len(works), err)
 	}
 }

@@ -135,7 +135,9 @@ func (v *Viewer) request(ctx context.Context, works map[client.ObjectKey]*metav1
 	group.SetLimit(parallel)
 	var mu sync.Mutex
 	for key, applications := range wanted {
+		mu.Lock() // those before it may be written already
 		last := v.sent[key]
+		mu.Unlock()
 		if last.holds(works[key], applications, now) {
 			continue
 		}
