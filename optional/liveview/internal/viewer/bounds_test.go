@@ -14,7 +14,9 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,6 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/request"
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestNotes(t *testing.T) {
@@ -218,5 +221,45 @@ func TestRequest_ofManyClusters(t *testing.T) {
 	}
 	if err := v.request(t.Context(), works, time.Now()); err == nil || len(v.sent) != len(works) {
 		t.Errorf("%d of %d are noted: %v", len(v.sent), len(works), err)
+	}
+}
+
+// A failure is logged once, although most passes do not try again what failed.
+func TestStart_logsAFailureOnce(t *testing.T) {
+	work, err := request.Work(cluster, request.Name(0), observer, request.Applications{})
+	must(t, err)
+	must(t, hub.client.Create(t.Context(), work))
+	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), work)) })
+	v, busy := aViewer(t, 1), &busyClient{Client: hub.client}
+	v.Client = busy
+	v.Metadata, err = metadata.NewForConfig(hub.config)
+	must(t, err)
+	var logged atomic.Int64
+	v.Log = funcr.New(func(_, args string) {
+		if strings.Contains(args, "the server is busy") {
+			logged.Add(1)
+		}
+	}, funcr.Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- v.Start(ctx) }()
+	testkit.Until(t, "it to be tried again", func() bool { return busy.deletes.Load() > 2 })
+	stop()
+	must(t, <-ended)
+	if n := logged.Load(); n != 1 {
+		t.Errorf("logged %d times", n)
+	}
+}
+
+func TestFailures_add(t *testing.T) {
+	now, all := time.Now(), failures{}
+	for _, c := range []struct {
+		text  string
+		after time.Duration
+		want  bool
+	}{{"a", 0, true}, {"b", 0, true}, {"a", recheck, false}, {"b", 2 * recheck, false}, {"b", 3 * recheck, false}, {"a", 4 * recheck, true}} {
+		if got := all.add(errors.New(c.text), now.Add(c.after)); got != c.want {
+			t.Errorf("%s after %s is new: %t", c.text, c.after, got)
+		}
 	}
 }

@@ -4,6 +4,7 @@
 package viewer
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -147,6 +148,18 @@ func (v *Viewer) report(e *entry, instance, problem string) {
 		v.Log.Info("no view, or an incomplete one", "instance", instance, "reason", problem)
 	}
 	e.problem = problem
+}
+
+// failures are what passes failed with, and when they last did.
+type failures map[string]time.Time
+
+// add reports whether a failure is a new one. Most passes do not try again what failed a moment
+// ago, so one goes on until it has not come again for twice [recheck].
+func (f failures) add(err error, now time.Time) (isNew bool) {
+	maps.DeleteFunc(f, func(_ string, last time.Time) bool { return now.Sub(last) > 2*recheck })
+	_, known := f[err.Error()]
+	f[err.Error()] = now
+	return !known
 }
 
 // utc is a time as a label shows it.

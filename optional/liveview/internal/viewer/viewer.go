@@ -39,14 +39,11 @@ func (v *Viewer) Start(ctx context.Context) error {
 	go wait.UntilWithContext(ctx, v.watchRefreshes, recheck)
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
-	failed := ""
+	logged := failures{}
 	for {
-		err := v.pass(ctx, time.Now())
-		if text := fmt.Sprint(err); text != failed {
-			failed = text
-			if err != nil && ctx.Err() == nil {
-				v.Log.Error(err, "cannot show the Applications that are open")
-			}
+		now := time.Now()
+		if err := v.pass(ctx, now); err != nil && ctx.Err() == nil && logged.add(err, now) {
+			v.Log.Error(err, "cannot show the Applications that are open")
 		}
 		select {
 		case <-ctx.Done():
