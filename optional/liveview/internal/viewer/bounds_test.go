@@ -127,6 +127,21 @@ func TestReceive_dropsRefreshesWithoutRoom(t *testing.T) {
 	}
 }
 
+// An argocd-server of another version is logged once, however many pages are open and for however long.
+func TestReceive_logsAnUnknownVersionOnce(t *testing.T) {
+	v, now, logged := aViewer(t, 3), time.Now(), []string{}
+	v.Log = funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
+	for range 3 {
+		v.receive(map[string]string{"page-1": "9.9.9", "page-2": "9.9.9"}, now)
+		v.sweep(t.Context(), now)
+		v.receive(nil, now)
+		now = now.Add(v.Keep)
+	}
+	if len(logged) != 1 || !strings.Contains(logged[0], "9.9.9") {
+		t.Errorf("logged %q", logged)
+	}
+}
+
 func TestFind_ofApplicationThatNamesNoCluster(t *testing.T) {
 	app := newApplication("", "nowhere")
 	app.SetAnnotations(map[string]string{"argocd.argoproj.io/skip-reconcile": "true"})

@@ -72,6 +72,7 @@ type Viewer struct {
 	refreshed chan string // instances that argocd-server refreshes
 	swept     time.Time
 	full      bool       // an Application that is open has no room
+	other     string     // the cache version of argocd-server that was last logged as unknown
 	decoding  sync.Mutex // one view at a time: what it takes is bounded
 }
 

@@ -122,13 +122,18 @@ func (v *Viewer) receive(watched map[string]string, now time.Time) {
 	for _, e := range v.entries {
 		e.open = false
 	}
+	other := ""
 	for instance, version := range watched {
-		e := v.entry(instance)
 		if version != view.CacheVersion {
-			v.report(e, instance, fmt.Sprintf("the hub's argocd-server has cache version %q, %s is known: nothing is written; update liveview", version, view.CacheVersion))
+			other = max(other, version)
 			continue
 		}
+		e := v.entry(instance)
 		e.open, e.seen = true, now
+	}
+	if other != "" && other != v.other {
+		v.other = other
+		v.Log.Info(fmt.Sprintf("the hub's argocd-server has cache version %q, %s is known: nothing is written; update liveview", other, view.CacheVersion))
 	}
 	used := v.open(now)
 	for len(v.refreshed) > 0 {
