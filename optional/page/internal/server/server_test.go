@@ -360,8 +360,13 @@ func TestSetPage_withoutItsReport(t *testing.T) {
 			return nil, access.ErrUnavailable
 		}
 	})
-	if a := w.get("/sets/team-a/shop", "all"); a.StatusCode != http.StatusOK || !strings.Contains(a.body, "The report of this ApplicationSet cannot be read") || !strings.Contains(a.body, "shop-us-1") {
+	a := w.get("/sets/team-a/shop", "all")
+	if a.StatusCode != http.StatusOK || !strings.Contains(a.body, "The report of this ApplicationSet cannot be read") || !strings.Contains(a.body, "shop-us-1") {
 		t.Errorf("%s: %s", a.Status, a.body)
+	}
+	_, notices, _ := strings.Cut(a.body, `data-fragment="notices">`)
+	if notices, _, _ = strings.Cut(notices, "</div>"); strings.Contains(notices, "cannot be read") {
+		t.Error("the notice goes with the next change, although the resources are still missing")
 	}
 	if a := w.get("/sets/team-a/shop", "all", header(fragmentHeader, "rows,notices")); strings.Contains(a.body, "cannot be read") {
 		t.Error("an open page reads the report again and again")
