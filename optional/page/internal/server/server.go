@@ -104,9 +104,13 @@ func (s *Server) visited(next func(*visit)) http.Handler {
 }
 
 // version changes with all that an answer depends on besides its address: what the viewer may
-// see, and, since pages say how long ago something was, the minute.
+// see, which controllers are silent, and, since pages say how long ago something was, the minute.
 func (s *Server) version(v *visit) string {
-	return fmt.Sprintf(`"%s-%s-%d-%d"`, s.process, v.fleet.Version, v.now.Unix()/60, len(s.pages.silent(v)))
+	silent := ""
+	for _, l := range s.pages.silent(v) {
+		silent += "-" + l.Controller
+	}
+	return fmt.Sprintf(`"%s-%s-%d%s"`, s.process, v.fleet.Version, v.now.Unix()/60, silent)
 }
 
 // built makes an answer within the limits and sends it as a whole.

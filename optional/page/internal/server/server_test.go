@@ -351,6 +351,13 @@ func TestPages_sayWhenAControllerIsSilent(t *testing.T) {
 			t.Errorf("%s: no %q in %s", a.Status, want, a.body)
 		}
 	}
+	for _, silent := range []string{"propagation", "aggregation"} { // one after the other, within a minute
+		leases.Store(&[]model.Lease{{Controller: silent}})
+		a = w.get("/", "all", header(fragmentHeader, "notices"), header("If-None-Match", a.Header.Get("ETag")))
+		if !strings.Contains(a.body, silent+" holds no Lease") {
+			t.Errorf("%s is silent: %s", silent, a.Status)
+		}
+	}
 }
 
 // A report that cannot be read costs its resources alone.
