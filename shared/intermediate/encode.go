@@ -126,6 +126,10 @@ type list[T any, P interface {
 	refused int
 }
 
+// IsZero has omitzero leave out a list without entries, nil or not: what is read again is
+// written with the same bytes.
+func (l list[T, P]) IsZero() bool { return len(l.kept) == 0 }
+
 // MarshalJSON returns the entries.
 func (l list[T, P]) MarshalJSON() ([]byte, error) {
 	if l.kept == nil {

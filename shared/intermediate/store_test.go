@@ -70,6 +70,27 @@ func TestGoldenFiles(t *testing.T) {
 	}
 }
 
+// A report that is read and written again has the same bytes, so a restart writes nothing.
+func TestEncode_emptyListsAreLeftOut(t *testing.T) {
+	r := sample()
+	r.Applications[0].Resources, r.Applications[0].HeldResources, r.Applications[0].Conditions = []Resource{}, []HeldResource{}, []Condition{}
+	written, err := Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := decode(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Encode(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(again) != string(written) {
+		t.Errorf("first %s, then %s", written, again)
+	}
+}
+
 func TestRead(t *testing.T) {
 	tests := map[string]struct {
 		reason, content string

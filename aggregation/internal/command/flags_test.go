@@ -4,10 +4,9 @@
 package command
 
 import (
-	"flag"
-	"io"
-	"strings"
 	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestFlags(t *testing.T) {
@@ -24,19 +23,7 @@ func TestFlags(t *testing.T) {
 		"everything wrong": {"all mistakes are named at once", []string{"--intermediate-dir=", "--report-size-limit=0"}, "--report-size-limit 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := New()
-			fs := flag.NewFlagSet("aggregation", flag.ContinueOnError)
-			fs.SetOutput(io.Discard)
-			c.BindFlags(fs)
-			if err := fs.Parse(test.args); err != nil {
-				t.Fatal(err)
-			}
-			switch err := c.Validate(); {
-			case test.want == "" && err != nil:
-				t.Errorf("%s: %v", test.why, err)
-			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
-				t.Errorf("%s: error %v, want one about %s", test.why, err, test.want)
-			}
+			testkit.CheckFlags(t, New(), test.why, test.want, test.args...)
 		})
 	}
 }

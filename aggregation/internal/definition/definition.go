@@ -34,20 +34,20 @@ type property struct {
 // Report logs once which fields of reports the hub drops.
 func Report(config *rest.Config, log logr.Logger) func(context.Context) error {
 	return func(context.Context) error {
-		missing, err := Missing(config)
+		lacking, err := missing(config)
 		switch {
 		case err != nil:
 			log.Error(err, "cannot compare the CustomResourceDefinition of MulticlusterApplicationSetReports with what is written")
-		case len(missing) > 0:
+		case len(lacking) > 0:
 			log.Info("the CustomResourceDefinition of MulticlusterApplicationSetReports lacks fields, which the API server drops from each report: apply deploy/base/crd, or see docs/report.md if another project owns it",
-				"fields", strings.Join(missing, " "))
+				"fields", strings.Join(lacking, " "))
 		}
 		return nil
 	}
 }
 
-// Missing returns the paths of the fields of a report that the hub's definition lacks.
-func Missing(config *rest.Config) ([]string, error) {
+// missing returns the paths of the fields of a report that the hub's definition lacks.
+func missing(config *rest.Config) ([]string, error) {
 	served, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ func Missing(config *rest.Config) ([]string, error) {
 	}
 	for _, p := range all.Components.Schemas {
 		if slices.Contains(p.Kinds, kind) {
-			missing := p.lacks(reflect.TypeFor[v1alpha1.MulticlusterApplicationSetReport](), "")
-			slices.Sort(missing)
-			return missing, nil
+			fields := p.lacks(reflect.TypeFor[v1alpha1.MulticlusterApplicationSetReport](), "")
+			slices.Sort(fields)
+			return fields, nil
 		}
 	}
 	return nil, fmt.Errorf("the API server serves no %s: apply deploy/base/crd", kind.Kind)
@@ -92,7 +92,7 @@ func document(groups map[string]openapi.GroupVersion, path string) ([]byte, erro
 }
 
 // lacks returns the paths of the fields of a type that a schema does not have.
-func (p *property) lacks(t reflect.Type, path string) (missing []string) {
+func (p *property) lacks(t reflect.Type, path string) (lacking []string) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		if t.Kind() == reflect.Slice && p != nil {
 			p = p.Items
@@ -111,10 +111,10 @@ func (p *property) lacks(t reflect.Type, path string) (missing []string) {
 		}
 		at := strings.TrimPrefix(path+"."+name, ".")
 		if p.Properties[name] == nil {
-			missing = append(missing, at)
+			lacking = append(lacking, at)
 			continue
 		}
-		missing = append(missing, p.Properties[name].lacks(f.Type, at)...)
+		lacking = append(lacking, p.Properties[name].lacks(f.Type, at)...)
 	}
-	return missing
+	return lacking
 }

@@ -44,9 +44,9 @@ func logged(t *testing.T) string {
 // RHACM's definition has fewer fields: they are named at each start.
 func TestReport_namesFieldsThatTheHubDrops(t *testing.T) {
 	testkit.Eventually(t, "the definition to be served", func() error {
-		missing, err := Missing(config)
-		if err == nil && len(missing) > 0 {
-			t.Fatalf("of our own definition is missing: %v", missing)
+		lacking, err := missing(config)
+		if err == nil && len(lacking) > 0 {
+			t.Fatalf("of our own definition is missing: %v", lacking)
 		}
 		return err
 	})
@@ -83,9 +83,9 @@ func TestReport_namesFieldsThatTheHubDrops(t *testing.T) {
 	}
 	want := []string{"statuses.clusterConditions.staleSince", "statuses.clusterConditions.syncRevisions"}
 	testkit.Eventually(t, "the narrower definition to be served", func() error {
-		missing, err := Missing(config)
-		if err == nil && !slices.Equal(missing, want) {
-			err = fmt.Errorf("missing: %v", missing)
+		lacking, err := missing(config)
+		if err == nil && !slices.Equal(lacking, want) {
+			err = fmt.Errorf("missing: %v", lacking)
 		}
 		return err
 	})

@@ -302,9 +302,10 @@ func BenchmarkSearchMemory(b *testing.B) {
 	}
 }
 
-// What did not fit into the intermediate report is counted for the places of works only.
+// What did not fit into the intermediate report is counted for the places of works only,
+// and published also when nothing else changes.
 func TestView_countsWhatIsLeftOut(t *testing.T) {
-	x, _ := spied()
+	x, told := spied()
 	x.SetCluster(available("a"))
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))))
 	mine, other := deploys("a", "mine"), deploys("b")
@@ -312,6 +313,26 @@ func TestView_countsWhatIsLeftOut(t *testing.T) {
 	x.SetSearch(found(nil, mine, other))
 	if got := x.View(guestbook).LeftOut; got != 7 {
 		t.Errorf("%d resources are left out, want 7", got)
+	}
+	changed := map[types.NamespacedName]int{guestbook: 1}
+	told()
+	mine.LeftOut = 8
+	x.SetSearch(found(nil, mine, other))
+	expect(t, "another number is told", told(), changed)
+	x.SetSearch(found(nil, mine, other))
+	expect(t, "the same one is not", told(), map[types.NamespacedName]int{})
+
+	mine.Resources = nil
+	elsewhere := mine
+	elsewhere.Namespace, elsewhere.LeftOut = "tenant", 9
+	x.SetSearch(found(nil, mine, elsewhere))
+	told()
+	moved := manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))
+	moved.Status.ResourceStatus.Manifests[0].ResourceMeta.Namespace = "tenant"
+	x.SetWork(compact(t, moved))
+	expect(t, "another place is told, also when none fits", told(), changed)
+	if got := x.View(guestbook).LeftOut; got != 9 {
+		t.Errorf("%d resources are left out, want 9", got)
 	}
 }
 

@@ -65,6 +65,14 @@ type entry struct {
 	revision  string
 }
 
+// leftOut is how many resources of the Application did not fit into the intermediate report.
+func (e *entry) leftOut() int {
+	if e.found == nil {
+		return 0
+	}
+	return int(e.found.leftOut)
+}
+
 func compareEntries(a, b *entry) int { return merge.Compare(a.row, b.row) }
 
 // insert adds an entry that has its row. Cluster and App of a row never change
@@ -121,20 +129,21 @@ func (s *set) retarget(app types.NamespacedName) (differs bool) {
 }
 
 // attach takes in what search found for an entry's place, and reports whether the
-// resources differ by it.
+// resources, or the number of those left out, differ by it.
 func (s *set) attach(e *entry) (differs bool) {
+	before := e.leftOut()
 	differs = s.detach(e)
-	if s.search == nil {
-		return differs
+	if s.search != nil {
+		e.found = s.search.of(placeOf(e.work))
 	}
-	if e.found = s.search.of(placeOf(e.work)); e.found != nil {
+	if e.found != nil {
 		for _, n := range e.found.resources {
 			if s.named[n]++; s.named[n] == 1 {
 				differs = true
 			}
 		}
 	}
-	return s.outdated(differs)
+	return s.outdated(differs) || e.leftOut() != before
 }
 
 // readBy reports whether findings speak for the clusters of all works.
@@ -171,10 +180,10 @@ func (s *set) outdated(differs bool) bool {
 	return differs
 }
 
-// know changes what search and an old report say, and reports whether the resources
-// differ by it.
+// know changes what search and an old report say, and reports whether the resources, or
+// the number of those left out, differ by it.
 func (s *set) know(search *findings, remembered *memory) (differs bool) {
-	before := s.resources()
+	before, leftOut := s.resources(), s.leftOut()
 	for _, e := range s.entries {
 		s.detach(e)
 	}
@@ -185,7 +194,15 @@ func (s *set) know(search *findings, remembered *memory) (differs bool) {
 	for _, e := range s.entries {
 		s.attach(e)
 	}
-	return !sameResources(before, s.resources())
+	return s.leftOut() != leftOut || !sameResources(before, s.resources())
+}
+
+// leftOut counts the resources that did not fit into the intermediate report.
+func (s *set) leftOut() (n int) {
+	for _, e := range s.entries {
+		n += e.leftOut()
+	}
+	return n
 }
 
 // resources returns the union of what the Applications of the set deploy.

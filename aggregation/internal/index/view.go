@@ -40,13 +40,10 @@ func (x *Index) view(key types.NamespacedName) View {
 	if s == nil {
 		return View{}
 	}
-	v := View{Rows: make([]*merge.Row, 0, len(s.entries)), Resources: s.resources()}
+	v := View{Rows: make([]*merge.Row, 0, len(s.entries)), Resources: s.resources(), LeftOut: s.leftOut()}
 	for _, e := range s.entries {
 		if !e.hidden {
 			v.Rows = append(v.Rows, e.row)
-		}
-		if e.found != nil {
-			v.LeftOut += int(e.found.leftOut)
 		}
 	}
 	return v

@@ -145,6 +145,8 @@ func secret(name, kind, metadata string) string {
 const (
 	ofCluster = `, labels: {argocd.argoproj.io/secret-type: cluster}`
 	ofAccount = `, annotations: {kubernetes.io/service-account.name: default}`
+	ofOurs    = `, annotations: {apps.open-cluster-management.io/registered-by: multicluster-integrations}`
+	asCluster = `{"metadata":{"labels":{"argocd.argoproj.io/secret-type":"cluster"}}}`
 	data      = `{"stringData":{"name":"cluster1"}}`
 	tokenType = "kubernetes.io/service-account-token"
 )
@@ -160,13 +162,13 @@ func TestPropagation(t *testing.T) {
 		{"a cluster's Secret", secret("c", "Opaque", ofCluster), "create", ""},
 		{"its data", secret("c", "Opaque", ofCluster), data, ""},
 		{"its deletion", secret("c", "Opaque", ofCluster), "", ""},
-		{"its label, which somebody took off", secret("c", "Opaque", `, annotations: {apps.open-cluster-management.io/registered-by: multicluster-integrations}`), `{"metadata":{"labels":{"argocd.argoproj.io/secret-type":"cluster"}}}`, ""},
+		{"its label, which somebody took off", secret("c", "Opaque", ofOurs), asCluster, ""},
 		{"a Secret of any other kind", secret("s", "Opaque", ""), "create", "no others"},
 		{"a repository's", secret("s", "Opaque", `, labels: {argocd.argoproj.io/secret-type: repository}`), "create", "no others"},
 		{"an account's token", secret("s", tokenType, ofAccount), "create", "no others"},
 		{"an account's token as a cluster's Secret", secret("s", tokenType, ofCluster+ofAccount), "create", "no others"},
 		{"Argo CD's own Secret", secret("argocd-secret", "Opaque", ""), data, "no others"},
-		{"Argo CD's own Secret as a cluster's", secret("argocd-secret", "Opaque", ""), `{"metadata":{"labels":{"argocd.argoproj.io/secret-type":"cluster"}}}`, foreign},
+		{"Argo CD's own Secret as a cluster's", secret("argocd-secret", "Opaque", ""), asCluster, foreign},
 		{"its deletion", secret("argocd-secret", "Opaque", ""), "", foreign},
 		{"a cluster's Secret made another", secret("c", "Opaque", ofCluster), `{"metadata":{"labels":null}}`, "no others"},
 
@@ -196,7 +198,12 @@ func TestGitOpsCluster(t *testing.T) {
 		{"a cluster's Secret", secret("c", "Opaque", ofCluster), "create", ""},
 		{"its data", secret("c", "Opaque", ofCluster), data, ""},
 		{"its deletion", secret("c", "Opaque", ofCluster), "", ""},
+		{"its label, which somebody took off", secret("c", "Opaque", ofOurs), asCluster, ""},
+		{"its deletion without the label", secret("c", "Opaque", ofOurs), "", ""},
+		{"its data without the label", secret("c", "Opaque", ofOurs), data, "no others"},
+		{"the label of what another registered", secret("c", "Opaque", strings.Replace(ofOurs, ": multi", ": other", 1)), asCluster, foreign},
 		{"the CA", secret("argocd-agent-ca", "Opaque", ""), "create", ""},
+		{"the CA, of the type for certificates", strings.TrimSuffix(secret("argocd-agent-ca", "kubernetes.io/tls", ""), "}") + `, data: {tls.crt: "", tls.key: ""}}`, "create", ""},
 		{"the principal's key", secret("argocd-agent-jwt", "Opaque", ""), data, ""},
 		{"the principal's certificate, made again", secret("argocd-agent-principal-tls", "Opaque", ""), "", ""},
 		{"the key of the CA", strings.Replace(secret("argocd-agent-ca-argocd", "Opaque", ""), "namespace: argocd", "namespace: multicluster-integrations", 1), "create", ""},
@@ -206,7 +213,7 @@ func TestGitOpsCluster(t *testing.T) {
 		{"a token as the CA", secret("argocd-agent-ca", tokenType, ofAccount), "create", "of types Opaque"},
 		{"a Secret of any other kind", secret("s", "Opaque", ""), "create", "no others"},
 		{"Argo CD's own Secret", secret("argocd-secret", "Opaque", ""), data, "no others"},
-		{"Argo CD's own Secret as a cluster's", secret("argocd-secret", "Opaque", ""), `{"metadata":{"labels":{"argocd.argoproj.io/secret-type":"cluster"}}}`, foreign},
+		{"Argo CD's own Secret as a cluster's", secret("argocd-secret", "Opaque", ""), asCluster, foreign},
 		{"its deletion", secret("argocd-secret", "Opaque", ""), "", foreign},
 
 		{"an agent", work("mci-argocd-agent"), "create", ""},

@@ -149,8 +149,16 @@ func TestPoll_claimsOfOtherClustersDoNotFreezeAReport(t *testing.T) {
 			t.Errorf("the report does not say what it leaves out: %v", got)
 		}
 		gauge(t, "reports refused", leftOutNow.WithLabelValues("reports"), 0)
-		if testutil.ToFloat64(leftOutNow.WithLabelValues("applications")) == 0 {
+		out := testutil.ToFloat64(leftOutNow.WithLabelValues("applications"))
+		if out == 0 {
 			t.Error("the test does not fill the report")
+		}
+		w.restart()
+		written := testutil.ToFloat64(writes)
+		w.polls(2)
+		gauge(t, "left out after a restart", leftOutNow.WithLabelValues("applications"), out)
+		if got := testutil.ToFloat64(writes); got != written {
+			t.Errorf("%v reports were written that had not changed", got-written)
 		}
 	})
 }

@@ -11,11 +11,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// lists keeps each list of resources once: the Applications of an ApplicationSet mostly
-// deploy the same on all clusters.
+// lists keeps each list of resources once for each ApplicationSet, as its report has it: the
+// Applications of an ApplicationSet mostly deploy the same on all clusters.
 type lists struct {
 	kept  map[[sha256.Size]byte]*list
-	bytes int // of all in a report
+	bytes int // of all in the reports
 }
 
 type list struct {
@@ -32,7 +32,7 @@ func (l *lists) use(apps []translate.Application) []translate.Application {
 		if len(apps[i].Resources) == 0 {
 			continue
 		}
-		key := keyOf(apps[i].Resources)
+		key := keyOf(&apps[i])
 		have := l.kept[key]
 		if have == nil {
 			have = &list{resources: apps[i].Resources}
@@ -51,7 +51,7 @@ func (l *lists) release(apps []translate.Application) {
 		if len(apps[i].Resources) == 0 {
 			continue
 		}
-		key := keyOf(apps[i].Resources)
+		key := keyOf(&apps[i])
 		if have := l.kept[key]; have != nil {
 			if have.users--; have.users == 0 {
 				delete(l.kept, key)
@@ -61,12 +61,13 @@ func (l *lists) release(apps []translate.Application) {
 	}
 }
 
-func keyOf(resources []intermediate.Resource) (key [sha256.Size]byte) {
-	var text []byte
-	for i := range resources {
-		r := &resources[i]
+// keyOf stands for the list of an Application in the report of its ApplicationSet.
+func keyOf(a *translate.Application) [sha256.Size]byte {
+	text := append([]byte(a.Set.String()), 0) // no name has a control character
+	for i := range a.Resources {
+		r := &a.Resources[i]
 		for _, part := range [...]string{r.APIVersion, r.Kind, r.Namespace, r.Name} {
-			text = append(append(text, part...), 0) // no name has a control character
+			text = append(append(text, part...), 0)
 		}
 	}
 	return sha256.Sum256(text)

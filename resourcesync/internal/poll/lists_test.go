@@ -74,3 +74,29 @@ func TestReports_tenKindsOnTenThousandClusters(t *testing.T) {
 	}
 	t.Logf("the file has %d bytes, the lists of all rows have %d", info.Size(), inline)
 }
+
+// The report of each ApplicationSet has a list that several deploy: it takes its bytes in each.
+func TestLists_countOnceInEachReport(t *testing.T) {
+	s, other := newState(10*time.Second), intermediate.Key{Namespace: "argocd", Name: "other"}
+	for _, name := range []string{"c1", "c2"} {
+		s.clusters[name] = &clusterState{}
+		s.replace(name, s.clusters[name], []translate.Application{
+			{Set: setKey, Namespace: "argocd", Name: "guestbook", Resources: tenKinds()},
+			{Set: other, Namespace: "argocd", Name: "other", Resources: tenKinds()},
+		})
+	}
+	if want := 2 * translate.ListSize(tenKinds()); s.lists.bytes != want {
+		t.Errorf("lists of two reports take %d bytes, want %d", s.lists.bytes, want)
+	}
+	files := newReports(intermediate.NewStore(t.TempDir()), logr.Discard())
+	if err := files.publish(s, map[intermediate.Key]bool{setKey: true, other: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if files.total > s.bytes() {
+		t.Errorf("the files have %d bytes, %d are known", files.total, s.bytes())
+	}
+	s.setClusters(nil)
+	if s.bytes() != 0 || len(s.lists.kept) != 0 {
+		t.Errorf("%d bytes and %d lists of no cluster", s.bytes(), len(s.lists.kept))
+	}
+}

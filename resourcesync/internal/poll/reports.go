@@ -225,6 +225,7 @@ func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread, excl
 		return false, fmt.Errorf("encode intermediate report of ApplicationSet %s: %w", k, err)
 	}
 	if before != nil && print == before.print {
+		before.cut = cut // unknown of the file of an earlier run
 		return true, nil
 	}
 	// The file that it replaces is there until it is written. The container's volume is not

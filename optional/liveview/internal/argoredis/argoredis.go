@@ -138,7 +138,7 @@ func (r *Redis) Read(ctx context.Context, instance string) (v view.View, err err
 	return v, err
 }
 
-// join reads the further shards of a tree.
+// join reads the further shards of a tree, which together are bounded as one is.
 func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte, error) {
 	shards, err := view.Shards(first)
 	if err != nil || shards == 1 {
@@ -147,7 +147,7 @@ func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte
 	if shards > maxShards {
 		return nil, fmt.Errorf("the resource tree has %d shards, at most %d are read: raise ARGOCD_APPLICATION_TREE_SHARD_SIZE", shards, maxShards)
 	}
-	next := make([][]byte, 0, shards-1)
+	next, size := make([][]byte, 0, shards-1), len(first)
 	for shard := 1; shard < shards; shard++ {
 		raw, err := r.get(ctx, view.TreeKey(instance, shard))
 		if errors.Is(err, redis.Nil) {
@@ -156,20 +156,27 @@ func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte
 		if err != nil {
 			return nil, err
 		}
+		if size += len(raw); size > view.MaxDecoded {
+			return nil, fmt.Errorf("read the %d shards of the resource tree: %w than %d bytes", shards, view.ErrTooLarge, view.MaxDecoded)
+		}
 		next = append(next, raw)
 	}
 	return view.Merge(first, next...)
 }
 
+// get returns what Redis has below a key, [redis.Nil] where that is nothing. It reads no more
+// than a view may have, compressed or not.
 func (r *Redis) get(ctx context.Context, key string) ([]byte, error) {
-	raw, err := r.client.Get(ctx, key+r.suffix).Bytes()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", key, err)
+	raw, err := r.client.GetRange(ctx, key+r.suffix, 0, view.MaxDecoded).Bytes()
+	switch {
+	case err != nil:
+	case len(raw) == 0:
+		err = redis.Nil
+	case len(raw) > view.MaxDecoded:
+		err = fmt.Errorf("%w than %d bytes", view.ErrTooLarge, view.MaxDecoded)
+	case r.suffix != "":
+		raw, err = view.Decompress(raw)
 	}
-	if r.suffix == "" {
-		return raw, nil
-	}
-	raw, err = view.Decompress(raw)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
 	}

@@ -182,7 +182,7 @@ func Compress(raw []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ErrTooLarge is what [Decompress] fails with on more than [MaxDecoded] bytes.
+// ErrTooLarge is the error of what has more than [MaxDecoded] bytes of JSON.
 var ErrTooLarge = errors.New("unpacked it is larger")
 
 // Decompress returns what [Compress] was given, if it is not larger than [MaxDecoded].

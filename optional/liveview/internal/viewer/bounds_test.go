@@ -5,14 +5,18 @@ package viewer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,6 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/request"
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestNotes(t *testing.T) {
@@ -122,6 +127,21 @@ func TestReceive_dropsRefreshesWithoutRoom(t *testing.T) {
 	}
 }
 
+// An argocd-server of another version is logged once, however many pages are open and for however long.
+func TestReceive_logsAnUnknownVersionOnce(t *testing.T) {
+	v, now, logged := aViewer(t, 3), time.Now(), []string{}
+	v.Log = funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
+	for range 3 {
+		v.receive(map[string]string{"page-1": "9.9.9", "page-2": "9.9.9"}, now)
+		v.sweep(t.Context(), now)
+		v.receive(nil, now)
+		now = now.Add(v.Keep)
+	}
+	if len(logged) != 1 || !strings.Contains(logged[0], "9.9.9") {
+		t.Errorf("logged %q", logged)
+	}
+}
+
 func TestFind_ofApplicationThatNamesNoCluster(t *testing.T) {
 	app := newApplication("", "nowhere")
 	app.SetAnnotations(map[string]string{"argocd.argoproj.io/skip-reconcile": "true"})
@@ -164,9 +184,97 @@ func TestSent_holds(t *testing.T) {
 		"leaving":                  {sent{}, leaving, a, true},
 		"not wanted":               {sent{}, work(1), nil, false},
 		"not wanted, leaving":      {sent{}, leaving, nil, true},
+		"written a moment ago":     {sent{applications: a, generation: 1, at: now}, work(1), nil, false},
+		"deleted a moment ago":     {sent{at: now.Add(-time.Second / 2), failed: true}, work(1), nil, true},
+		"deleted":                  {sent{at: now.Add(-time.Second)}, work(1), nil, false},
+		"deleted, wanted again":    {sent{at: now}, work(1), a, false},
 	} {
 		if got := c.sent.holds(c.work, c.wanted, now); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+// busyClient deletes nothing.
+type busyClient struct {
+	client.Client
+	deletes atomic.Int64
+}
+
+func (c *busyClient) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+	c.deletes.Add(1)
+	return errors.New("the server is busy")
+}
+
+// A deletion that fails, or that the cache does not show yet, is not sent in each pass.
+func TestRequest_deletesOnceASecond(t *testing.T) {
+	v, began, busy := aViewer(t, 1), time.Now(), &busyClient{}
+	v.Client = busy
+	key := client.ObjectKey{Namespace: cluster, Name: request.Name(0)}
+	works := map[client.ObjectKey]*metav1.PartialObjectMetadata{key: {}}
+	for pass := range 15 {
+		err := v.request(t.Context(), works, began.Add(time.Duration(pass)*interval))
+		if sent := pass == 0 || pass == 10; (err != nil) != sent {
+			t.Errorf("pass %d: %v", pass, err)
+		}
+	}
+	if n := busy.deletes.Load(); n != 2 {
+		t.Errorf("%d requests to delete in 15 passes", n)
+	}
+	if err := v.request(t.Context(), nil, began.Add(time.Hour)); err != nil || len(v.sent) != 0 {
+		t.Errorf("once it is gone: %v, %v", v.sent, err)
+	}
+}
+
+// The ManifestWorks of many clusters are written in parallel.
+func TestRequest_ofManyClusters(t *testing.T) {
+	v := aViewer(t, 1)
+	v.Client = &busyClient{}
+	works := map[client.ObjectKey]*metav1.PartialObjectMetadata{}
+	for n := range 5000 {
+		works[client.ObjectKey{Namespace: cluster, Name: request.Name(n)}] = &metav1.PartialObjectMetadata{}
+	}
+	if err := v.request(t.Context(), works, time.Now()); err == nil || len(v.sent) != len(works) {
+		t.Errorf("%d of %d are noted: %v", len(v.sent), len(works), err)
+	}
+}
+
+// A failure is logged once, although most passes do not try again what failed.
+func TestStart_logsAFailureOnce(t *testing.T) {
+	work, err := request.Work(cluster, request.Name(0), observer, request.Applications{})
+	must(t, err)
+	must(t, hub.client.Create(t.Context(), work))
+	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), work)) })
+	v, busy := aViewer(t, 1), &busyClient{Client: hub.client}
+	v.Client = busy
+	v.Metadata, err = metadata.NewForConfig(hub.config)
+	must(t, err)
+	var logged atomic.Int64
+	v.Log = funcr.New(func(_, args string) {
+		if strings.Contains(args, "the server is busy") {
+			logged.Add(1)
+		}
+	}, funcr.Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- v.Start(ctx) }()
+	testkit.Until(t, "it to be tried again", func() bool { return busy.deletes.Load() > 2 })
+	stop()
+	must(t, <-ended)
+	if n := logged.Load(); n != 1 {
+		t.Errorf("logged %d times", n)
+	}
+}
+
+func TestFailures_add(t *testing.T) {
+	now, all := time.Now(), failures{}
+	for _, c := range []struct {
+		text  string
+		after time.Duration
+		want  bool
+	}{{"a", 0, true}, {"b", 0, true}, {"a", recheck, false}, {"b", 2 * recheck, false}, {"b", 3 * recheck, false}, {"a", 4 * recheck, true}} {
+		if got := all.add(errors.New(c.text), now.Add(c.after)); got != c.want {
+			t.Errorf("%s after %s is new: %t", c.text, c.after, got)
 		}
 	}
 }

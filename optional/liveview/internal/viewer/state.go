@@ -4,6 +4,7 @@
 package viewer
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -29,7 +30,7 @@ type Options struct {
 	// 0: ten seconds.
 	Recheck time.Duration
 	// Outdated is after how long without a sign of the observer a view says that it is old;
-	// 0: two minutes.
+	// 0: two and a half minutes.
 	Outdated time.Duration
 }
 
@@ -71,6 +72,7 @@ type Viewer struct {
 	refreshed chan string // instances that argocd-server refreshes
 	swept     time.Time
 	full      bool       // an Application that is open has no room
+	other     string     // the cache version of argocd-server that was last logged as unknown
 	decoding  sync.Mutex // one view at a time: what it takes is bounded
 }
 
@@ -112,8 +114,8 @@ func (all entries) each(pass func(*entry) bool, do func(instance string, e *entr
 
 // sent is what a ManifestWork was last written with.
 type sent struct {
-	applications request.Applications
-	generation   int64 // 0: it is not there; -1: it is another's
+	applications request.Applications // none: it was deleted
+	generation   int64                // 0: it is not there; -1: it is another's
 	at           time.Time
 	failed       bool
 }
@@ -147,6 +149,18 @@ func (v *Viewer) report(e *entry, instance, problem string) {
 		v.Log.Info("no view, or an incomplete one", "instance", instance, "reason", problem)
 	}
 	e.problem = problem
+}
+
+// failures are what passes failed with, and when they last did.
+type failures map[string]time.Time
+
+// add reports whether a failure is a new one. Most passes do not try again what failed a moment
+// ago, so one goes on until it has not come again for twice [recheck].
+func (f failures) add(err error, now time.Time) (isNew bool) {
+	maps.DeleteFunc(f, func(_ string, last time.Time) bool { return now.Sub(last) > 2*recheck })
+	_, known := f[err.Error()]
+	f[err.Error()] = now
+	return !known
 }
 
 // utc is a time as a label shows it.

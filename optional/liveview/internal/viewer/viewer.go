@@ -39,14 +39,11 @@ func (v *Viewer) Start(ctx context.Context) error {
 	go wait.UntilWithContext(ctx, v.watchRefreshes, recheck)
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
-	failed := ""
+	logged := failures{}
 	for {
-		err := v.pass(ctx, time.Now())
-		if text := fmt.Sprint(err); text != failed {
-			failed = text
-			if err != nil && ctx.Err() == nil {
-				v.Log.Error(err, "cannot show the Applications that are open")
-			}
+		now := time.Now()
+		if err := v.pass(ctx, now); err != nil && ctx.Err() == nil && logged.add(err, now) {
+			v.Log.Error(err, "cannot show the Applications that are open")
 		}
 		select {
 		case <-ctx.Done():
@@ -125,13 +122,18 @@ func (v *Viewer) receive(watched map[string]string, now time.Time) {
 	for _, e := range v.entries {
 		e.open = false
 	}
+	other := ""
 	for instance, version := range watched {
-		e := v.entry(instance)
 		if version != view.CacheVersion {
-			v.report(e, instance, fmt.Sprintf("the hub's argocd-server has cache version %q, %s is known: nothing is written; update liveview", version, view.CacheVersion))
+			other = max(other, version)
 			continue
 		}
+		e := v.entry(instance)
 		e.open, e.seen = true, now
+	}
+	if other != "" && other != v.other {
+		v.other = other
+		v.Log.Info(fmt.Sprintf("the hub's argocd-server has cache version %q, %s is known: nothing is written; update liveview", other, view.CacheVersion))
 	}
 	used := v.open(now)
 	for len(v.refreshed) > 0 {

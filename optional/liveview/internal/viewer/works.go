@@ -130,12 +130,14 @@ func (v *Viewer) request(ctx context.Context, works map[client.ObjectKey]*metav1
 			wanted[e.key()][instance] = e.target.application
 		}
 	}
-	maps.DeleteFunc(v.sent, func(key client.ObjectKey, _ sent) bool { return len(wanted[key]) == 0 })
+	maps.DeleteFunc(v.sent, func(key client.ObjectKey, _ sent) bool { return wanted[key] == nil })
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	var mu sync.Mutex
 	for key, applications := range wanted {
+		mu.Lock() // those before it may be written already
 		last := v.sent[key]
+		mu.Unlock()
 		if last.holds(works[key], applications, now) {
 			continue
 		}
@@ -143,9 +145,7 @@ func (v *Viewer) request(ctx context.Context, works map[client.ObjectKey]*metav1
 			generation, err := v.write(ctx, key, works[key], last.generation > 0, applications)
 			mu.Lock()
 			defer mu.Unlock()
-			if len(applications) > 0 {
-				v.sent[key] = sent{applications: applications, generation: generation, at: now, failed: err != nil}
-			}
+			v.sent[key] = sent{applications: applications, generation: generation, at: now, failed: err != nil}
 			return err
 		})
 	}
@@ -158,7 +158,7 @@ func (s sent) holds(work *metav1.PartialObjectMetadata, wanted request.Applicati
 	same := maps.Equal(s.applications, wanted)
 	switch {
 	case len(wanted) == 0:
-		return ending(work)
+		return ending(work) || len(s.applications) == 0 && now.Sub(s.at) < time.Second
 	case ending(work):
 		return true
 	case s.failed:

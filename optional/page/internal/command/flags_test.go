@@ -4,11 +4,10 @@
 package command
 
 import (
-	"flag"
-	"io"
 	"slices"
-	"strings"
 	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestFlags(t *testing.T) {
@@ -30,24 +29,22 @@ func TestFlags(t *testing.T) {
 		"Argo CD script":    {"above all no script", []string{"--argocd-url=javascript:alert(1)"}, "--argocd-url"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := New()
-			fs := flag.NewFlagSet("page", flag.ContinueOnError)
-			fs.SetOutput(io.Discard)
-			c.BindFlags(fs)
-			if err := fs.Parse(test.args); err != nil {
-				t.Fatal(err)
-			}
-			err := c.Validate()
-			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%s: error %v, want %q", test.why, err, test.want)
-			}
+			testkit.CheckFlags(t, New(), test.why, test.want, test.args...)
 		})
 	}
 }
 
 func TestNames(t *testing.T) {
-	f := Flags{address: "fleet.internal:8446", hosts: "Fleet.Example.com, other.example.com"}
-	if got := f.names(); !slices.Equal(got, []string{"fleet.internal", "fleet.example.com", "other.example.com"}) {
-		t.Errorf("names %q", got)
+	for name, test := range map[string]struct {
+		flags Flags
+		want  []string
+	}{
+		"address and hosts": {Flags{address: "fleet.internal:8446", hosts: "Fleet.Example.com, other.example.com"}, []string{"fleet.internal", "fleet.example.com", "other.example.com"}},
+		"a bare port":       {Flags{address: ":8446"}, nil},
+		"port and hosts":    {Flags{address: ":8446", hosts: "fleet.example.com"}, []string{"fleet.example.com"}},
+	} {
+		if got := test.flags.names(); !slices.Equal(got, test.want) {
+			t.Errorf("%s: names %q", name, got)
+		}
 	}
 }

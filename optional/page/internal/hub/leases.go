@@ -6,12 +6,12 @@ package hub
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/model"
@@ -50,7 +50,7 @@ func (l *Leases) Start(ctx context.Context) error {
 	return nil
 }
 
-// Known returns what was read last; nothing before the first time.
+// Known returns what was read last; a Lease that was never read is not in it.
 func (l *Leases) Known() []model.Lease {
 	if known := l.known.Load(); known != nil {
 		return *known
@@ -58,27 +58,30 @@ func (l *Leases) Known() []model.Lease {
 	return nil
 }
 
-// read reads the Leases. What cannot be read stays as it was, and so grows older.
+// read reads the Leases. One that cannot be read stays as it was, and so grows older.
 func (l *Leases) read(ending context.Context) {
 	ctx, cancel := context.WithTimeout(ending, leaseTimeout)
 	defer cancel()
-	before, now := l.Known(), make([]model.Lease, len(controllers))
-	for i, name := range controllers {
-		if now[i].Controller = name; before != nil {
-			now[i] = before[i]
-		}
+	now := make([]model.Lease, 0, len(controllers))
+	for _, name := range controllers {
 		var lease coordinationv1.Lease
 		err := l.Live.Get(ctx, client.ObjectKey{Namespace: l.Namespace, Name: leasePrefix + name}, &lease)
 		switch {
-		case apierrors.IsNotFound(err):
-			now[i].Renewed = time.Time{}
 		case ending.Err() != nil:
 			return
-		case err != nil:
+		case client.IgnoreNotFound(err) != nil:
 			l.Log.Error(err, "cannot read a Lease", "lease", fmt.Sprintf("%s/%s", l.Namespace, leasePrefix+name))
+			now = append(now, l.before(name)...)
 		case lease.Spec.RenewTime != nil:
-			now[i].Renewed = lease.Spec.RenewTime.Time
+			now = append(now, model.Lease{Controller: name, Renewed: lease.Spec.RenewTime.Time})
+		default:
+			now = append(now, model.Lease{Controller: name}) // nobody holds it
 		}
 	}
 	l.known.Store(&now)
+}
+
+// before returns what is known of a controller's Lease, nothing before it was read.
+func (l *Leases) before(controller string) []model.Lease {
+	return slices.DeleteFunc(slices.Clone(l.Known()), func(known model.Lease) bool { return known.Controller != controller })
 }

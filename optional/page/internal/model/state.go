@@ -4,6 +4,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -30,12 +31,10 @@ const NoPhase = "None"
 // Unreachable is the condition of an Application whose cluster does not report.
 const Unreachable = string(status.ClusterUnreachable) + "Warning"
 
-// OneOf returns the value if it is one of values, and otherwise else.
+// OneOf returns value if values has it, and otherwise if not.
 func OneOf(values []string, value, otherwise string) string {
-	for _, v := range values {
-		if v == value {
-			return v
-		}
+	if slices.Contains(values, value) {
+		return value
 	}
 	return otherwise
 }

@@ -51,7 +51,7 @@ func (p *pages) addResources(v *visit, view *ui.Apps, set types.NamespacedName) 
 	resources, err := p.resources(v.r.Context(), set)
 	if err != nil {
 		p.log.Error(err, "cannot show resources")
-		view.Base.Notices = append(view.Base.Notices, "The report of this ApplicationSet cannot be read: its resources are missing here. The log of the page says why.")
+		view.Unread = true
 	}
 	for _, r := range resources {
 		view.Resources = append(view.Resources, ui.Resource{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})

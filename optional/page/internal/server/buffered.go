@@ -60,6 +60,12 @@ func (b *buffered) compress(r *http.Request) {
 	b.body = short
 }
 
+// drop removes the answer and the headers that describe its body, so that a refusal takes its place.
+func (b *buffered) drop() {
+	b.code, b.body = 0, bytes.Buffer{}
+	b.Header().Del("Content-Encoding")
+}
+
 func (b *buffered) send() {
 	if b.code != 0 {
 		b.ResponseWriter.WriteHeader(b.code)

@@ -4,9 +4,6 @@
 package server
 
 import (
-	"slices"
-	"strings"
-
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/model"
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/ui"
 )
@@ -35,11 +32,7 @@ func (p *pages) fleetPage(v *visit) (any, error) {
 			view.StaleClusters++
 		}
 	}
-	sorted := all.Worst()
-	if q.Text != "" {
-		text := strings.ToLower(q.Text)
-		sorted = slices.DeleteFunc(slices.Clone(sorted), func(set *model.Set) bool { return !strings.Contains(strings.ToLower(set.Key.String()), text) })
-	}
+	sorted := matching(all.Worst(), q, func(set *model.Set) string { return set.Key.String() })
 	if v.r.URL.Query().Get("size") == "" {
 		q.Size = fewSets
 	}
@@ -62,10 +55,7 @@ func (p *pages) clustersPage(v *visit) (any, error) {
 		return nil, err
 	}
 	all := v.fleet.Clusters()
-	sorted := slices.Clone(all)
-	if q.Text != "" {
-		sorted = slices.DeleteFunc(sorted, func(c model.ClusterCounts) bool { return !strings.Contains(c.Name, strings.ToLower(q.Text)) })
-	}
+	sorted := matching(all, q, func(c model.ClusterCounts) string { return c.Name })
 	at := model.Slice(len(sorted), q)
 	rows, order := shown(v, all, sorted, at, func(c model.ClusterCounts) string { return model.ID(c.Name) })
 	view := ui.List{Base: p.base(v, "clusters", "Clusters"), Order: order, Pager: paged(at, "/clusters", q), Search: search("/clusters", "name of a cluster", q)}

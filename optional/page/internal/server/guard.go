@@ -4,7 +4,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -46,9 +45,6 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	cause := recover()
 	if cause == nil {
-		return
-	}
-	if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		return
 	}
 	s.Log.Error(fmt.Errorf("%v", cause), "cannot serve the page", "path", r.URL.Path, "stack", string(debug.Stack()))

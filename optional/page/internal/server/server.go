@@ -104,9 +104,13 @@ func (s *Server) visited(next func(*visit)) http.Handler {
 }
 
 // version changes with all that an answer depends on besides its address: what the viewer may
-// see, and, since pages say how long ago something was, the minute.
+// see, which controllers are silent, and, since pages say how long ago something was, the minute.
 func (s *Server) version(v *visit) string {
-	return fmt.Sprintf(`"%s-%s-%d-%d"`, s.process, v.fleet.Version, v.now.Unix()/60, len(s.pages.silent(v)))
+	silent := ""
+	for _, l := range s.pages.silent(v) {
+		silent += "-" + l.Controller
+	}
+	return fmt.Sprintf(`"%s-%s-%d%s"`, s.process, v.fleet.Version, v.now.Unix()/60, silent)
 }
 
 // built makes an answer within the limits and sends it as a whole.
@@ -132,15 +136,24 @@ func (s *Server) built(next func(*visit)) func(*visit) {
 		made.compress(v.r)
 		own, ok := turn(ctx, user.sending, min(maxUserSending, int64(made.body.Cap())))
 		if !ok {
-			return // without an answer, so that the browser tries again
+			s.refuseMade(v, &made)
+			return
 		}
 		defer own()
 		sent, ok := turn(ctx, s.limits.sending, min(maxSending, int64(made.body.Cap())))
 		end()
 		if !ok {
+			s.refuseMade(v, &made)
 			return
 		}
 		defer sent()
 		made.send()
 	}
+}
+
+// refuseMade refuses a request whose answer is made but cannot be sent in time.
+func (s *Server) refuseMade(v *visit, made *buffered) {
+	made.drop()
+	s.refuse(v, errBusy)
+	made.send()
 }

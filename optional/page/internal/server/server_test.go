@@ -231,6 +231,7 @@ func TestLimits_answersAreMadeFewAtATime(t *testing.T) {
 		ask := func(user string) *httptest.ResponseRecorder {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/sets", nil)
 			w := httptest.NewRecorder()
+			w.Header().Set("ETag", "version")
 			all.Go(func() { handler(&visit{w: slow{w, release}, r: r, viewer: &access.Viewer{Name: user}, now: noon}) })
 			return w
 		}
@@ -248,19 +249,19 @@ func TestLimits_answersAreMadeFewAtATime(t *testing.T) {
 		close(release)
 		all.Wait()
 		for i, w := range others {
-			if w.Body.Len() == 0 {
+			if w.Code != http.StatusOK || w.Body.Len() != maxSending/4 {
 				t.Errorf("viewer %d waits for one who does not read", i)
 			}
 		}
 		if most.Load() > maxBuilding {
 			t.Errorf("%d answers were made at once", most.Load())
 		}
-		if other.Body.Len() != 0 {
-			t.Error("more waits to be read than is allowed")
+		if other.Code != http.StatusServiceUnavailable || other.Header().Get("ETag") != "" || !strings.Contains(other.Body.String(), errBusy.text) {
+			t.Errorf("while more waits to be read than is allowed: %d %v", other.Code, other.Header())
 		}
 		other = ask("other")
 		all.Wait()
-		if other.Code != http.StatusOK || other.Body.Len() == 0 {
+		if other.Code != http.StatusOK || other.Header().Get("ETag") == "" || other.Body.Len() == 0 {
 			t.Errorf("once that has been read: %d", other.Code)
 		}
 	})
@@ -350,6 +351,13 @@ func TestPages_sayWhenAControllerIsSilent(t *testing.T) {
 			t.Errorf("%s: no %q in %s", a.Status, want, a.body)
 		}
 	}
+	for _, silent := range []string{"propagation", "aggregation"} { // one after the other, within a minute
+		leases.Store(&[]model.Lease{{Controller: silent}})
+		a = w.get("/", "all", header(fragmentHeader, "notices"), header("If-None-Match", a.Header.Get("ETag")))
+		if !strings.Contains(a.body, silent+" holds no Lease") {
+			t.Errorf("%s is silent: %s", silent, a.Status)
+		}
+	}
 }
 
 // A report that cannot be read costs its resources alone.
@@ -359,8 +367,13 @@ func TestSetPage_withoutItsReport(t *testing.T) {
 			return nil, access.ErrUnavailable
 		}
 	})
-	if a := w.get("/sets/team-a/shop", "all"); a.StatusCode != http.StatusOK || !strings.Contains(a.body, "The report of this ApplicationSet cannot be read") || !strings.Contains(a.body, "shop-us-1") {
+	a := w.get("/sets/team-a/shop", "all")
+	if a.StatusCode != http.StatusOK || !strings.Contains(a.body, "The report of this ApplicationSet cannot be read") || !strings.Contains(a.body, "shop-us-1") {
 		t.Errorf("%s: %s", a.Status, a.body)
+	}
+	_, notices, _ := strings.Cut(a.body, `data-fragment="notices">`)
+	if notices, _, _ = strings.Cut(notices, "</div>"); strings.Contains(notices, "cannot be read") {
+		t.Error("the notice goes with the next change, although the resources are still missing")
 	}
 	if a := w.get("/sets/team-a/shop", "all", header(fragmentHeader, "rows,notices")); strings.Contains(a.body, "cannot be read") {
 		t.Error("an open page reads the report again and again")

@@ -88,6 +88,7 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers a request that cannot be served.
 func (s *Server) refuse(v *visit, err error) {
+	v.w.Header().Del("ETag") // a client that has the refusal asks again
 	var p *problem
 	switch {
 	case errors.Is(err, access.ErrUnknown):

@@ -165,6 +165,8 @@ type Apps struct {
 	Table     Table
 	Pager     Paged
 	Resources []Resource
+	// Unread: the resources are missing, since the report could not be read.
+	Unread bool
 }
 
 // ClusterStatus is what OCM reports about a cluster.

@@ -4,10 +4,9 @@
 package command
 
 import (
-	"flag"
-	"io"
-	"strings"
 	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestValidate(t *testing.T) {
@@ -22,16 +21,7 @@ func TestValidate(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			command, fs := New(), flag.NewFlagSet("placement", flag.ContinueOnError)
-			fs.SetOutput(io.Discard)
-			command.BindFlags(fs)
-			err := fs.Parse(c.args)
-			if err == nil {
-				err = command.Validate()
-			}
-			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %v", c.reason, err)
-			}
+			testkit.CheckFlags(t, New(), c.reason, c.want, c.args...)
 		})
 	}
 }
