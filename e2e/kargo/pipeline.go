@@ -55,10 +55,11 @@ type freight struct{ name, revision string }
 
 // promotion is one that was made by hand, as Kargo's page does.
 type promotion struct {
-	name   string
-	stage  *stage
-	made   time.Time
-	before int // operations that the cluster had run
+	name  string
+	stage *stage
+	made  time.Time
+	// operations are those that the cluster had run before, synced those that had succeeded.
+	operations, synced int
 }
 
 func newPipeline(fleet *env.Fleet, audit string) *pipeline {
@@ -154,7 +155,8 @@ func (p *pipeline) promote(ctx context.Context, s *stage, f freight, change func
 	}
 	p.promotions++
 	// Kargo takes the order of the names for that of time.
-	made := promotion{name: fmt.Sprintf("%s.%05d.%s", s.name, p.promotions, f.name[:7]), stage: s, before: s.on.all(s.app)}
+	made := promotion{name: fmt.Sprintf("%s.%05d.%s", s.name, p.promotions, f.name[:7]), stage: s}
+	made.operations, made.synced = s.on.all(s.app)
 	o := object("Promotion", made.name)
 	o.Object["spec"] = map[string]any{"stage": s.name, "freight": f.name, "steps": steps}
 	o.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())})

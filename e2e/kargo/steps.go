@@ -63,9 +63,12 @@ func (p *pipeline) once(ctx context.Context, made promotion) counted {
 		return !open, fmt.Sprintf("%+v", a)
 	})
 	c := count(p.audit, s.app, s.cluster.Name, made.made)
-	ran, _ := s.on.ran(s.app, made.name)
-	require(ran <= 1 && s.on.all(s.app)-made.before == 1 && c.started == 1 && c.operations == 1,
-		"Promotion %s: Kargo began %d operations and wrote %d, the cluster ran %d: want 1 of each", made.name, c.started, c.operations, s.on.all(s.app)-made.before)
+	own, phase := s.on.ran(s.app, made.name)
+	ran, synced := s.on.all(s.app)
+	ran, synced = ran-made.operations, synced-made.synced
+	require(own == 1 && ran == 1 && (synced == 1) == (phase == succeeded) && synced <= 1 && c.started == 1 && c.operations == 1,
+		"Promotion %s: Kargo began %d operations and wrote %d, the cluster ran %d, %d of the promotion, %d successfully: want 1 of each",
+		made.name, c.started, c.operations, ran, own, synced)
 	return c
 }
 
@@ -73,7 +76,7 @@ func (p *pipeline) once(ctx context.Context, made promotion) counted {
 // Freight to repair canary.
 func (p *pipeline) stops(ctx context.Context, n int) string {
 	stopped, repaired := 0, 0
-	before := p.production.on.all(p.production.app)
+	before, _ := p.production.on.all(p.production.app)
 	for i := range n {
 		content, kind := unsyncable, "cannot sync"
 		if i%2 == 1 {
@@ -98,7 +101,8 @@ func (p *pipeline) stops(ctx context.Context, n int) string {
 		say("  repaired by " + p.well(ctx, p.promote(ctx, p.canary, former, asIs), former))
 		repaired++
 	}
-	require(p.production.on.all(p.production.app) == before, "production's cluster ran an operation")
+	after, _ := p.production.on.all(p.production.app)
+	require(after == before, "production's cluster ran %d operations", after-before)
 	p.clean()
 	return fmt.Sprintf("stopped at canary: %d of %d; canary repaired by the former freight: %d of %d; operations on production's cluster: 0", stopped, n, repaired, n)
 }

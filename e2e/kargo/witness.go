@@ -23,6 +23,8 @@ type witness struct {
 	mu sync.Mutex
 	// operations are those of an Application by the time at which they began.
 	operations map[string]map[string]operation
+	// synced is how many operations of an Application have succeeded, by its history.
+	synced map[string]int
 	// revisions are what the content of an Application has named anywhere.
 	revisions map[string]map[string]bool
 	err       error
@@ -42,6 +44,9 @@ type state struct {
 			Info []struct{ Name, Value string } `json:"info"`
 		} `json:"operation"`
 	} `json:"operationState"`
+	History []struct {
+		ID int `json:"id"`
+	} `json:"history"`
 }
 
 var commit = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
@@ -49,7 +54,7 @@ var commit = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 // watch watches the Applications of a cluster until ctx ends.
 func watch(ctx context.Context, c *env.Cluster) (_ *witness, err error) {
 	defer must.Return(&err)
-	w := &witness{operations: map[string]map[string]operation{}, revisions: map[string]map[string]bool{}}
+	w := &witness{operations: map[string]map[string]operation{}, synced: map[string]int{}, revisions: map[string]map[string]bool{}}
 	watching := must.Get(cache.New(c.Config, cache.Options{Scheme: must.Get(env.Scheme())}))
 	go func() { _ = watching.Start(ctx) }() // it ends with ctx, and only then
 	informer := must.Get(watching.GetInformer(ctx, &argocd.Application{}))
@@ -81,6 +86,9 @@ func (w *witness) see(object any) {
 	if s.OperationState.StartedAt != "" {
 		w.operations[app.Name][s.OperationState.StartedAt] = operation{Promotion: promotionOf(s), Phase: s.OperationState.Phase}
 	}
+	for _, entry := range s.History {
+		w.synced[app.Name] = max(w.synced[app.Name], entry.ID+1)
+	}
 }
 
 // promotionOf returns the promotion that asked for the last operation, "" for another origin.
@@ -106,12 +114,13 @@ func (w *witness) ran(app, promotion string) (times int, phase string) {
 	return times, phase
 }
 
-// all returns how many operations an Application has run.
-func (w *witness) all(app string) int {
+// all returns how many operations an Application has run, and how many of them have succeeded. The
+// first have different seconds in which they began, the second different numbers.
+func (w *witness) all(app string) (operations, synced int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	must.OK(w.err)
-	return len(w.operations[app])
+	return len(w.operations[app]), w.synced[app]
 }
 
 // named reports whether an Application has named a revision.
