@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity agent pod bench bench-placement images image-archive release olm push sign scan fuzz tools ui ui-argocd
+.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity agent kargo pod bench bench-placement images image-archive release olm push sign scan fuzz tools ui ui-argocd
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -133,6 +133,12 @@ agent: build ## argocd-agent's real principal and agents on a fleet of real part
 	@$(TOOLS) fleet kubectl
 	@go build -o $(BIN)/product/agentpair ./e2e/agentpair
 	@unshare -rn sh -c 'ip link set lo up && exec "$$@"' - $(BIN)/product/agentpair -binary '$(abspath $(ARGOCD_AGENT))' $(ARGS)
+
+# Its binary is built from Kargo's repository, see the page: the module is not on every module proxy.
+kargo: build ## Kargo's real controller promotes by pulled Applications on a fleet of real parts: KARGO, see docs/progressive-delivery.md
+	@$(TOOLS) fleet
+	@go build -o $(BIN)/product/kargo ./e2e/kargo
+	@$(BIN)/product/kargo -binary '$(if $(KARGO),$(abspath $(KARGO)))' $(ARGS)
 
 BENCH ?= quick
 bench: build ## The benchmark: BENCH=quick|standard|large|xlarge

@@ -4,12 +4,14 @@
 package mirror
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -97,4 +99,27 @@ func TestOthersStatusStays(t *testing.T) {
 		a.Status = []byte(`{"health":{"status":"Healthy"},"sync":{"status":"Unknown"}}`)
 	})
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+}
+
+// A client removes the state of the operation before when it asks for the next: no write of the
+// mirror brings it back while the next waits.
+func TestOperationStateStaysRemoved(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{}, nil)
+	cluster := f.cluster().Name
+	app := f.app("guestbook", cluster)
+	work := f.work(app, cluster)
+	report(t, work, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
+		a.Operation, a.Status = json.RawMessage(`{"sync":{"revision":"main"}}`), json.RawMessage(`{"health":{"status":"Healthy"}}`)
+	})
+	report(t, work, without(healthy, "healthStatus")...)
+	says(t, app, "Unknown/Synced@53e28ff2")
+	const claim, later = "operation-1", "2036-11-20T09:40:00Z"
+	ask(t, app, work, claim, "kargo-controller")
+	report(t, work, append(without(healthy, "operationStateStartedAt"), "operationStateStartedAt", later, contract.FeedbackRequest, claim)...)
+	if s := says(t, app, "Healthy/Synced@53e28ff2 Succeeded"); s.operator() != "kargo-controller" || s.OperationState.StartedAt != later {
+		t.Errorf("the operation is %+v", s.OperationState)
+	}
 }

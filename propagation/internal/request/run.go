@@ -19,6 +19,8 @@ import (
 type Run struct {
 	// OfHub: the hub asked for it.
 	OfHub bool
+	// Waits: the hub asks for an operation, and this is another one.
+	Waits bool
 	// Operation is what the hub asked for, as the hub shows it; empty where the hub has another one
 	// by now.
 	Operation appstatus.Fields
@@ -27,27 +29,32 @@ type Run struct {
 // RunOf decides from the Application and the work that carries it. The values of the work's
 // feedback come from one state of the delivered Application.
 func RunOf(app *argocd.Application, work *manifestcache.Work) Run {
+	another := Run{Waits: contentOf(app, KindOperation) != ""}
 	sent := sentWith(work)
 	if sent == "" || IsRefresh(sent) {
-		return Run{}
+		return another
 	}
 	conditions, err := appstatus.Conditions(app.Status)
 	if err != nil {
-		return Run{} // nobody writes to such a status
+		return another // nobody writes to such a status
 	}
 	claim, _ := ClaimOf(conditions)
 	reported := feedbackOf(work)
 	switch {
 	case strings.TrimSuffix(sent, terminateSuffix) != claim, !slices.Contains(kindsOf(claim), KindOperation), !reported.applied(sent):
-		return Run{}
-	case reported.owner != "" && reported.phase != argocd.OperationRunning && reported.phase != argocd.OperationTerminating:
-		return Run{} // the operation waits: what is reported is the one before
+		return another
+	case reported.owner != "" && !inProgress(reported.phase):
+		return another // the operation waits: what is reported is the one before
 	}
-	run := Run{OfHub: true, Operation: appstatus.Fields{}}
+	run := Run{OfHub: true, Waits: another.Waits, Operation: appstatus.Fields{}}
 	if same, _ := unchanged(app, claim); slices.Contains(same, KindOperation) {
-		run.Operation = shown(app.Operation)
+		run.Waits, run.Operation = false, shown(app.Operation)
 	}
 	return run
+}
+
+func inProgress(phase string) bool {
+	return phase == argocd.OperationRunning || phase == argocd.OperationTerminating
 }
 
 // operation is the part of an operation that the hub's status shows.
@@ -122,6 +129,10 @@ func (r Run) State(hub json.RawMessage, observed *status.Observation) any {
 	}
 	if json.Unmarshal(hub, &before) == nil {
 		_ = json.Unmarshal(before.OperationState, &was) // a malformed one is another one
+	}
+	if r.Waits && before.OperationState == nil && !inProgress(reported.Phase) {
+		// Argo CD's clients remove the state of the operation before when they ask for the next.
+		return nil
 	}
 	state := appstatus.Fields{
 		"phase": reported.Phase, "startedAt": reported.StartedAt, "operation": r.Operation,

@@ -63,20 +63,21 @@ func TestRunOf(t *testing.T) {
 		sent    string
 		values  []string
 		hub, by bool
+		waits   bool
 	}{
 		"running":    {reason: "Argo CD runs what was applied", app: app, sent: claim, values: []string{contract.FeedbackRequest, claim, owner, "agent", phase, "Running"}, hub: true, by: true},
 		"finished":   {reason: "nothing of the operation is left", app: app, sent: claim, values: []string{contract.FeedbackRequest, claim, phase, "Failed"}, hub: true, by: true},
 		"terminated": {reason: "what ends it is part of it", app: app, sent: claim + terminateSuffix, values: []string{contract.FeedbackRequest, claim, owner, "agent", phase, "Running"}, hub: true, by: true},
-		"waits":      {reason: "the run is the one before", app: app, sent: claim, values: []string{contract.FeedbackRequest, claim, owner, "agent", phase, "Succeeded"}},
-		"earlier":    {reason: "the request is not applied", app: app, sent: claim, values: []string{contract.FeedbackRequest, "operation-0-1", phase, "Running"}},
-		"not sent":   {reason: "the work carries another request", app: app, sent: "operation-0-1", values: []string{contract.FeedbackRequest, "operation-0-1", phase, "Running"}},
-		"refresh":    {reason: "a refresh begins no operation", app: app, sent: "refresh-0-1", values: []string{contract.FeedbackRequest, "refresh-0-1", phase, "Running"}},
-		"no claim":   {reason: "the hub does not ask", app: unclaimed, sent: claim, values: []string{contract.FeedbackRequest, claim, phase, "Running"}},
-		"replaced":   {reason: "the hub has another operation now", app: replaced, sent: claim, values: []string{contract.FeedbackRequest, claim, owner, "agent", phase, "Running"}, hub: true},
+		"waits":      {reason: "the run is the one before", app: app, sent: claim, values: []string{contract.FeedbackRequest, claim, owner, "agent", phase, "Succeeded"}, waits: true},
+		"earlier":    {reason: "the request is not applied", app: app, sent: claim, values: []string{contract.FeedbackRequest, "operation-0-1", phase, "Running"}, waits: true},
+		"not sent":   {reason: "the work carries another request", app: app, sent: "operation-0-1", values: []string{contract.FeedbackRequest, "operation-0-1", phase, "Running"}, waits: true},
+		"refresh":    {reason: "a refresh begins no operation", app: app, sent: "refresh-0-1", values: []string{contract.FeedbackRequest, "refresh-0-1", phase, "Running"}, waits: true},
+		"no claim":   {reason: "the request has no identity yet", app: unclaimed, sent: claim, values: []string{contract.FeedbackRequest, claim, phase, "Running"}, waits: true},
+		"replaced":   {reason: "the hub has another operation now", app: replaced, sent: claim, values: []string{contract.FeedbackRequest, claim, owner, "agent", phase, "Running"}, hub: true, waits: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := RunOf(test.app, carrying(test.sent, append(test.values, contract.FeedbackOperationStartedAt, "2026-11-20T10:00:00Z")...))
-			if got.OfHub != test.hub || (len(got.Operation) > 0) != test.by {
+			if got.OfHub != test.hub || (len(got.Operation) > 0) != test.by || got.Waits != test.waits {
 				t.Errorf("%s: got %+v", test.reason, got)
 			}
 		})
@@ -142,6 +143,31 @@ func TestRun_State(t *testing.T) {
 	}
 	if got := hubs.State(nil, &status.Observation{}); got != nil {
 		t.Errorf("without an operation: %v", got)
+	}
+}
+
+// A client removes the state of the operation before when it asks for the next: the state stays
+// removed until the managed cluster runs the next. Kargo begins its operation anew when a finished
+// one of another origin comes back.
+func TestRun_StateOfTheOneBefore(t *testing.T) {
+	const old = `{"operationState":{"phase":"Succeeded","startedAt":"2026-11-20T09:00:00Z","operation":{}}}`
+	for name, test := range map[string]struct {
+		hub, phase string
+		waits      bool
+		shown      bool
+	}{
+		"removed":              {hub: `{}`, phase: "Succeeded", waits: true},
+		"failed":               {hub: `{}`, phase: "Failed", waits: true},
+		"no status":            {phase: "Succeeded", waits: true},
+		"another one runs":     {hub: `{}`, phase: "Running", waits: true, shown: true},
+		"another one ends":     {hub: `{}`, phase: "Terminating", waits: true, shown: true},
+		"not removed":          {hub: old, phase: "Succeeded", waits: true, shown: true},
+		"nothing is asked for": {hub: `{}`, phase: "Succeeded", shown: true},
+	} {
+		observed := status.Observation{Operation: contract.OperationFeedback{Phase: test.phase, StartedAt: "2026-11-20T10:00:00Z"}}
+		if got := (Run{Waits: test.waits}).State(json.RawMessage(test.hub), &observed); (got != nil) != test.shown {
+			t.Errorf("%s: got %v", name, got)
+		}
 	}
 }
 

@@ -1,0 +1,53 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+)
+
+// deployment is one whose Pods run on a node; on one that does not exist they never do.
+const deployment = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  %s
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop, version: "%d"}}
+    spec:
+      nodeName: %s
+      terminationGracePeriodSeconds: 0
+      containers: [{name: main, image: "example.invalid/shop:v1"}]
+`
+
+func config(version int) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata: {version: \"%d\"}\n", version)
+}
+
+const noService = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop-service}\n"
+
+// good is a version that becomes Healthy.
+func good(version int) map[string]string {
+	return map[string]string{
+		"shop/config.yaml": config(version), "shop/deployment.yaml": fmt.Sprintf(deployment, "replicas: 1", version, env.NodeName),
+		"shop/service.yaml": noService,
+	}
+}
+
+// unsyncable is a version with an object that no API server accepts.
+func unsyncable(version int) map[string]string {
+	files := good(version)
+	files["shop/service.yaml"] = "apiVersion: v1\nkind: Service\nmetadata: {name: shop}\nspec: {ports: [{port: 99999}]}\n"
+	return files
+}
+
+// degrading is a version that Argo CD can sync, and whose Pods are never ready.
+func degrading(version int) map[string]string {
+	files := good(version)
+	files["shop/deployment.yaml"] = fmt.Sprintf(deployment, "progressDeadlineSeconds: 1", version, "absent")
+	return files
+}

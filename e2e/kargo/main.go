@@ -1,0 +1,83 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command kargo runs Kargo's real controller on a fleet of real parts: its Stages promote commits
+// to managed clusters by pulled Applications. It prints what it checks and measures, and ends with
+// an error at the first thing that is not so.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
+)
+
+func main() {
+	binary := flag.String("binary", "", "path of Kargo's controlplane in its source, see docs/progressive-delivery.md")
+	bad := flag.Int("bad", 3, "how many bad commits have to stop at canary")
+	flag.Parse()
+	env.Main("kargo", func(ctx context.Context) error { return run(ctx, *binary, *bad) })
+}
+
+func run(ctx context.Context, binary string, bad int) error {
+	if binary == "" {
+		return errors.New("-binary is empty: name Kargo's controlplane, as in make kargo KARGO=<binary>")
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return fmt.Errorf("-binary: %w", err)
+	}
+	if _, err := os.Stat(definitions(binary)); err != nil {
+		return fmt.Errorf("-binary %s is not in a checkout of Kargo, whose CustomResourceDefinitions are needed: %w", binary, err)
+	}
+	if bad < 1 {
+		return fmt.Errorf("-bad %d: set 1 or more", bad)
+	}
+	folder, err := os.MkdirTemp("", "kargo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	audit := filepath.Join(folder, "audit.log")
+	return env.Use(ctx, env.Options{
+		Product: []string{env.Propagation}, Progress: say,
+		APIServer: []string{"--audit-policy-file=" + file("audit.yaml"), "--audit-log-path=" + audit},
+	}, func(ctx context.Context, fleet *env.Fleet) error {
+		p := newPipeline(fleet, audit)
+		if err := must.Try(func() { p.prepare(ctx, binary) }); err != nil {
+			return err
+		}
+		return scenario.Run(ctx, p.steps(bad), say)
+	})
+}
+
+func say(line string) { fmt.Println(line) }
+
+// steps are in their order: each builds on those before it, and returns what it measured.
+func (p *pipeline) steps(bad int) (steps []scenario.Step) {
+	add := func(title string, limit time.Duration, do func(context.Context) string) {
+		steps = append(steps, scenario.Step{Title: title, Run: func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			return errors.Join(must.Try(func() { say(do(ctx)) }), p.fleet.Processes.Err())
+		}})
+	}
+	const limit = 5 * time.Minute
+	add("the first commit: canary, then production", limit, p.release)
+	add("the next commit: canary, then production", limit, p.release)
+	add(fmt.Sprintf("%d bad commits: each stops at canary, and the former freight repairs canary", bad), time.Duration(bad)*limit,
+		func(ctx context.Context) string { return p.stops(ctx, bad) })
+	add("canary's cluster is unreachable: neither healthy nor verified", 2*limit, p.unreachable)
+	add("propagation is killed before it has read the operation", limit, p.killedBefore)
+	add("propagation is killed after the cluster has run the operation", limit, p.killedAfter)
+	add("desiredRevision without updateTargetRevision: the operation names no revision", limit, p.withoutTarget)
+	add("all promotions of this run: nothing bad was on production's cluster", limit, p.total)
+	return steps
+}
