@@ -96,3 +96,17 @@ func TestPolicy(t *testing.T) {
 	}
 	patch(t, hub.client, "team", "held", `{"metadata":{"labels":{"a":"b"}}}`) // it is not for other clients
 }
+
+// What a policy may compute for one request is limited; an ApplicationSet that is about as large as
+// the API server stores is within that.
+func TestPolicy_largeSet(t *testing.T) {
+	elements := strings.Repeat(`{"cluster":"a-cluster-with-a-name","values":{"region":"eu-central-1"}},`, 17_000)
+	newSet(t, "team", "large", `{"list":{"elements":[`+strings.TrimSuffix(elements, ",")+`]}}`)
+	ours, err := client.New(asAccount(), client.Options{Scheme: hub.scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tryPatch(ours, "team", "large", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appset.RefreshAnnotation)); err != nil {
+		t.Error(err)
+	}
+}
