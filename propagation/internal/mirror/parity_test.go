@@ -76,19 +76,29 @@ func TestStatusPatch_saysWhenItWasCompared(t *testing.T) {
 		Operation: contract.OperationFeedback{Phase: argocd.OperationSucceeded, StartedAt: "2036-11-20T09:30:00Z", FinishedAt: "2036-11-20T09:31:00Z"},
 	}
 	app := &argocd.Application{}
-	for _, step := range []struct{ reason, at, revision, want string }{
+	for _, step := range []struct{ reason, at, revision, sync, phase, want string }{
 		{reason: "the first status has it", at: "2036-11-20T09:00:00Z", revision: "a", want: "2036-11-20T09:00:00Z"},
 		{reason: "not before the end of the operation", at: "2036-11-20T09:30:59Z", revision: "a"},
+		{reason: "not in the second of its end, if that may be before", at: "2036-11-20T09:31:00Z", revision: "a", sync: argocd.SyncOutOfSync},
 		{reason: "after its end", at: "2036-11-20T09:31:00Z", revision: "a", want: "2036-11-20T09:31:00Z"},
 		{reason: "not again", at: "2036-11-20T09:35:00Z", revision: "a"},
 		{reason: "with another change", at: "2036-11-20T09:39:00Z", revision: "b", want: "2036-11-20T09:39:00Z"},
+		{reason: "not while the next runs, which may end in the same second", at: "2036-11-20T09:40:00Z", revision: "c", phase: argocd.OperationRunning},
 	} {
 		observed.ReconciledAt, observed.Revision = step.at, step.revision
+		observed := observed
+		if step.sync != "" {
+			observed.Sync = step.sync
+		}
+		if step.phase != "" {
+			observed.Operation = contract.OperationFeedback{Phase: step.phase, StartedAt: step.at}
+		}
 		patch, err := statusPatch(app, observed, request.Run{}, "", time.Now())
-		if err != nil || (patch != nil) != (step.want != "") {
+		other := step.sync+step.phase != "" // which is written without it
+		if err != nil || (patch != nil) != (step.want != "" || other) || other && strings.Contains(string(patch), "reconciledAt") {
 			t.Fatalf("%s: %s, %v", step.reason, patch, err)
 		}
-		if patch == nil {
+		if step.want == "" {
 			continue
 		}
 		var sent struct {
