@@ -50,10 +50,8 @@ func (p *pipeline) well(ctx context.Context, made promotion, f freight) string {
 	return fmt.Sprintf("%s: Succeeded after %.1f s, verified after %.1f s; %s", made.name, took.Seconds(), verified.Seconds(), c)
 }
 
-// once waits until nothing is left to write for a promotion, and checks that Kargo asked for one
-// operation and the cluster ran one.
-func (p *pipeline) once(ctx context.Context, made promotion) counted {
-	s := made.stage
+// rest waits until propagation has seen the requests of an Application through.
+func (p *pipeline) rest(ctx context.Context, s *stage) {
 	await(ctx, "the requests of Application "+s.app+" to be done", func(ctx context.Context) (bool, string) {
 		a := p.application(ctx, s)
 		open := len(a.Operation) > 0 || a.Metadata.Annotations[argocd.RefreshAnnotation] != ""
@@ -62,6 +60,13 @@ func (p *pipeline) once(ctx context.Context, made promotion) counted {
 		}
 		return !open, fmt.Sprintf("%+v", a)
 	})
+}
+
+// once waits until nothing is left to write for a promotion, and checks that Kargo asked for one
+// operation and the cluster ran one.
+func (p *pipeline) once(ctx context.Context, made promotion) counted {
+	s := made.stage
+	p.rest(ctx, s)
 	c := count(p.audit, s.app, s.cluster.Name, made.made)
 	own, phase := s.on.ran(s.app, made.name)
 	ran, synced := s.on.all(s.app)
@@ -205,11 +210,13 @@ func (p *pipeline) withoutTarget(ctx context.Context) string {
 	})
 	phase, message := p.ended(ctx, made)
 	took := time.Since(made.made)
+	p.rest(ctx, p.canary)
 	c := count(p.audit, p.canary.app, p.canary.cluster.Name, made.made)
 	a := p.application(ctx, p.canary)
 	require(phase != succeeded && c.started > 1 && a.Spec.Source.TargetRevision == last.revision,
 		"Promotion %s is %s: %s; Kargo began %d operations, Application %+v", made.name, phase, message, c.started, a)
-	say(fmt.Sprintf("%s: %s after %.1f s, Kargo began %d operations; %s", made.name, phase, took.Seconds(), c.started, message))
+	ran, _ := p.canary.on.all(p.canary.app)
+	say(fmt.Sprintf("%s: %s after %.1f s, Kargo began %d operations, the cluster ran %d; %s", made.name, phase, took.Seconds(), c.started, ran-made.operations, message))
 	return "afterwards " + p.well(ctx, p.promote(ctx, p.canary, last, asIs), last)
 }
 

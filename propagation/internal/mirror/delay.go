@@ -19,6 +19,7 @@ const (
 	initialStatus cause = "initial status" // of the managed cluster, for a new Application
 	delivery      cause = "delivery"       // of a change of the Application
 	apply         cause = "apply"          // by the work agent, of a change of the ManifestWork
+	operation     cause = "operation"      // that the hub asks for, to begin
 )
 
 // entry is what is remembered of one Application.
@@ -47,7 +48,9 @@ type facts struct {
 	reported *status.Facts
 	reason   status.Reason
 	// shown: the status shows a change as pending.
-	shown  bool
+	shown bool
+	// asked: the status shows no operation, and the hub asks for one (see [request.Run]).
+	asked  bool
 	graces graces
 }
 
@@ -58,6 +61,8 @@ func (f *facts) cause() cause {
 	switch {
 	case f.initial:
 		return initialStatus
+	case f.asked && (f.reason == "" || f.reason == status.ChangeUndelivered || f.reason == status.ChangePending):
+		return operation
 	case f.reason == status.ChangeUndelivered:
 		return delivery
 	case f.reason == status.ChangePending:
@@ -70,6 +75,9 @@ func (f *facts) cause() cause {
 // written now, and what is to be remembered of it.
 //
 //   - A new Application waits for its cluster's first report.
+//   - A client that asks for an operation and removed the state of the one before waits for the
+//     next state. What the cluster reports before that waits for it, too: Kargo would begin its
+//     operation anew.
 //   - A change waits for its delivery, and then for the agent to apply it, before it is
 //     shown as pending: usually both take some milliseconds.
 //   - One that was shown as pending stays so, once applied, until the cluster reports
@@ -85,6 +93,8 @@ func delay(e entry, f facts, now time.Time) (entry, time.Duration) {
 	switch {
 	case cause == initialStatus:
 		return e, max(0, f.graces.initial-now.Sub(e.since))
+	case cause == operation:
+		return e, max(0, f.graces.compare-now.Sub(e.since))
 	case cause != nothing:
 		e.before, e.beforeWork, e.applied = f.reported, f.work, time.Time{}
 		return e, max(0, f.graces.apply-now.Sub(e.since))

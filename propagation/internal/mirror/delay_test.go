@@ -21,6 +21,10 @@ func TestDelay(t *testing.T) {
 	at := func(work types.UID, generation int64, reported status.Facts, reason status.Reason, shown bool) facts {
 		return facts{work: work, generation: generation, reported: &reported, reason: reason, shown: shown, graces: limits}
 	}
+	asked := func(f facts) facts {
+		f.asked = true
+		return f
+	}
 	type step struct {
 		reason      string
 		facts       facts
@@ -64,6 +68,18 @@ func TestDelay(t *testing.T) {
 			{"the next change begins anew", at("1", 2, answer, pending, true), 22 * time.Second, 2 * time.Second},
 			{"and what is reported then is the old report", at("1", 2, answer, "", true), 31 * time.Second, 10 * time.Second},
 			{"the same report of another ManifestWork is news", at("2", 1, factsOf("2", "Degraded"), "", true), 32 * time.Second, 0},
+		},
+		"an operation that the hub asks for": {
+			{"it is about to begin", asked(at("1", 1, old, "", false)), 0, 10 * time.Second},
+			{"whatever changes with it", asked(at("1", 1, old, undelivered, false)), time.Second, 9 * time.Second},
+			{"it is delivered", asked(at("1", 2, old, pending, false)), 2 * time.Second, 10 * time.Second},
+			{"the cluster has compared", asked(at("1", 2, answer, "", false)), 3 * time.Second, 9 * time.Second},
+			{"it has begun", at("1", 2, answer, "", false), 4 * time.Second, 0},
+			{"another is about to begin", asked(at("1", 2, answer, "", false)), 5 * time.Second, 10 * time.Second},
+			{"a cluster that is lost is shown at once", asked(at("1", 2, answer, status.ClusterUnreachable, false)), 6 * time.Second, 0},
+			{"it is back", asked(at("1", 2, answer, pending, true)), 7 * time.Second, 10 * time.Second},
+			{"the time is up", asked(at("1", 2, answer, pending, true)), 17 * time.Second, 0},
+			{"the change is applied, and the time still up", asked(at("1", 2, answer, "", true)), 18 * time.Second, 0},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

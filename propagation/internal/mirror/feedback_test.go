@@ -6,6 +6,7 @@ package mirror
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,24 +103,42 @@ func TestOthersStatusStays(t *testing.T) {
 }
 
 // A client removes the state of the operation before when it asks for the next: no write of the
-// mirror brings it back while the next waits.
+// mirror brings it back while the next waits. By default none at all comes before the next.
 func TestOperationStateStaysRemoved(t *testing.T) {
+	t.Run("the rest is shown meanwhile", func(t *testing.T) { removed(t, Options{CompareGrace: time.Millisecond}, "Unknown/Synced@53e28ff2") })
+	t.Run("the rest is shown with it", func(t *testing.T) {
+		if writes := removed(t, Options{CompareGrace: time.Hour}, "Healthy/@"); writes != 1 {
+			t.Errorf("%d writes, want 1", writes)
+		}
+	})
+}
+
+// removed returns how often the Application was written, from the time at which the cluster reported
+// while the operation waited.
+func removed(t *testing.T, o Options, meanwhile string) int64 {
+	t.Helper()
 	f := newFleet(t)
-	start(t, Options{}, nil)
+	writes, _ := start(t, o, nil)
 	cluster := f.cluster().Name
 	app := f.app("guestbook", cluster)
-	work := f.work(app, cluster)
+	other := f.app("probe", cluster)
+	work, probe := f.work(app, cluster), f.work(other, cluster)
 	report(t, work, healthy...)
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	says(t, other, "Unknown/Unknown@")
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
 		a.Operation, a.Status = json.RawMessage(`{"sync":{"revision":"main"}}`), json.RawMessage(`{"health":{"status":"Healthy"}}`)
 	})
+	count := writes.Load()
 	report(t, work, without(healthy, "healthStatus")...)
-	says(t, app, "Unknown/Synced@53e28ff2")
+	report(t, probe, healthy...)
+	says(t, other, "Healthy/Synced@53e28ff2 Succeeded")
+	says(t, app, meanwhile)
 	const claim, later = "operation-1", "2036-11-20T09:40:00Z"
 	ask(t, app, work, claim, "kargo-controller")
 	report(t, work, append(without(healthy, "operationStateStartedAt"), "operationStateStartedAt", later, contract.FeedbackRequest, claim)...)
 	if s := says(t, app, "Healthy/Synced@53e28ff2 Succeeded"); s.operator() != "kargo-controller" || s.OperationState.StartedAt != later {
 		t.Errorf("the operation is %+v", s.OperationState)
 	}
+	return writes.Load() - count - 1 // that of the probe
 }

@@ -132,16 +132,18 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 	if observed.Compared() && payload.Undelivered(app, work) {
 		observed = observed.Undelivered()
 	}
+	run := request.RunOf(app, work)
 	d.wait = r.delay(key, facts{
 		initial: !observed.Reported && observed.Reason == "" && !hasHealth(app.Status),
 		work:    work.UID, generation: work.Generation,
 		reported: &work.Facts, reason: observed.Reason, shown: status.ShowsPending(app.Status),
+		asked: run.Waits,
 	})
 	if d.wait > 0 {
 		return d, nil
 	}
 	d.source = observed.Work
-	d.patch, err = statusPatch(app, observed, request.RunOf(app, work), r.memory.source(key), r.now())
+	d.patch, err = statusPatch(app, observed, run, r.memory.source(key), r.now())
 	return d, err
 }
 

@@ -76,19 +76,29 @@ func TestStatusPatch_saysWhenItWasCompared(t *testing.T) {
 		Operation: contract.OperationFeedback{Phase: argocd.OperationSucceeded, StartedAt: "2036-11-20T09:30:00Z", FinishedAt: "2036-11-20T09:31:00Z"},
 	}
 	app := &argocd.Application{}
-	for _, step := range []struct{ reason, at, revision, want string }{
+	for _, step := range []struct{ reason, at, revision, sync, phase, want string }{
 		{reason: "the first status has it", at: "2036-11-20T09:00:00Z", revision: "a", want: "2036-11-20T09:00:00Z"},
 		{reason: "not before the end of the operation", at: "2036-11-20T09:30:59Z", revision: "a"},
+		{reason: "not in the second of its end, if that may be before", at: "2036-11-20T09:31:00Z", revision: "a", sync: argocd.SyncOutOfSync},
 		{reason: "after its end", at: "2036-11-20T09:31:00Z", revision: "a", want: "2036-11-20T09:31:00Z"},
 		{reason: "not again", at: "2036-11-20T09:35:00Z", revision: "a"},
 		{reason: "with another change", at: "2036-11-20T09:39:00Z", revision: "b", want: "2036-11-20T09:39:00Z"},
+		{reason: "not while the next runs, which may end in the same second", at: "2036-11-20T09:40:00Z", revision: "c", phase: argocd.OperationRunning},
 	} {
 		observed.ReconciledAt, observed.Revision = step.at, step.revision
+		observed := observed
+		if step.sync != "" {
+			observed.Sync = step.sync
+		}
+		if step.phase != "" {
+			observed.Operation = contract.OperationFeedback{Phase: step.phase, StartedAt: step.at}
+		}
 		patch, err := statusPatch(app, observed, request.Run{}, "", time.Now())
-		if err != nil || (patch != nil) != (step.want != "") {
+		other := step.sync+step.phase != "" // which is written without it
+		if err != nil || (patch != nil) != (step.want != "" || other) || other && strings.Contains(string(patch), "reconciledAt") {
 			t.Fatalf("%s: %s, %v", step.reason, patch, err)
 		}
-		if patch == nil {
+		if step.want == "" {
 			continue
 		}
 		var sent struct {
@@ -109,6 +119,26 @@ func TestStatusPatch_saysWhenItWasCompared(t *testing.T) {
 	observed.Reason, observed.ReconciledAt, observed.Sync = status.ChangePending, "2036-11-20T10:00:00Z", argocd.SyncOutOfSync
 	if patch, err := statusPatch(app, observed, request.Run{}, "", time.Now()); err != nil || strings.Contains(string(patch), "reconciledAt") {
 		t.Errorf("what the hub says by itself was compared by nobody: %s, %v", patch, err)
+	}
+}
+
+func TestMaybeBefore(t *testing.T) {
+	const end, later = "2036-11-20T09:31:00Z", "2036-11-20T09:31:01Z"
+	for reason, test := range map[string]struct {
+		phase, finished, compared, sync string
+		want                            bool
+	}{
+		"no operation":                         {compared: end, sync: argocd.SyncOutOfSync},
+		"one runs":                             {phase: argocd.OperationRunning, compared: end, sync: argocd.SyncSynced, want: true},
+		"its changes may be missing":           {phase: argocd.OperationSucceeded, finished: end, compared: end, sync: argocd.SyncOutOfSync, want: true},
+		"its changes are there":                {phase: argocd.OperationSucceeded, finished: end, compared: end, sync: argocd.SyncSynced},
+		"a failed one waits for no comparison": {phase: argocd.OperationFailed, finished: end, compared: end, sync: argocd.SyncOutOfSync},
+		"a second later":                       {phase: argocd.OperationSucceeded, finished: end, compared: later, sync: argocd.SyncOutOfSync},
+	} {
+		observed := status.Observation{ReconciledAt: test.compared, Sync: test.sync, Operation: contract.OperationFeedback{Phase: test.phase, FinishedAt: test.finished}}
+		if got := maybeBefore(observed); got != test.want {
+			t.Errorf("%s: got %t", reason, got)
+		}
 	}
 }
 

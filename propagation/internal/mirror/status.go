@@ -55,11 +55,23 @@ func statusPatch(app *argocd.Application, observed status.Observation, run reque
 		return nil, err
 	}
 	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, want)
-	if err != nil || observed.Reason != "" || observed.ReconciledAt == "" || patch == nil && !comparedSince(before, observed) {
+	if err != nil || observed.Reason != "" || observed.ReconciledAt == "" || maybeBefore(observed) || patch == nil && !comparedSince(before, observed) {
 		return patch, err
 	}
 	want["reconciledAt"] = observed.ReconciledAt
 	return appstatus.Patch(app.ResourceVersion, app.Status, want)
+}
+
+// maybeBefore reports whether the managed cluster may have compared before its last operation ended,
+// though times in whole seconds will not show it. Kargo would take the health of the version before
+// for that of the promoted one. One that failed promotes nothing, and who is to be notified of it
+// does not wait.
+func maybeBefore(observed status.Observation) bool {
+	if observed.Operation.FinishedAt == "" {
+		return observed.Operation.Phase != ""
+	}
+	return observed.ReconciledAt == observed.Operation.FinishedAt &&
+		observed.Sync != argocd.SyncSynced && observed.Operation.Phase == argocd.OperationSucceeded
 }
 
 // comparedSince reports whether the managed cluster has compared since the last operation, and

@@ -19,7 +19,8 @@ import (
 type Run struct {
 	// OfHub: the hub asked for it.
 	OfHub bool
-	// Waits: the hub asks for an operation, and this is another one.
+	// Waits: the hub asks for an operation and shows none, and this is another one that has ended.
+	// Argo CD's clients remove the state of the operation before when they ask for the next.
 	Waits bool
 	// Operation is what the hub asked for, as the hub shows it; empty where the hub has another one
 	// by now.
@@ -29,7 +30,8 @@ type Run struct {
 // RunOf decides from the Application and the work that carries it. The values of the work's
 // feedback come from one state of the delivered Application.
 func RunOf(app *argocd.Application, work *manifestcache.Work) Run {
-	another := Run{Waits: contentOf(app, KindOperation) != ""}
+	reported := feedbackOf(work)
+	another := Run{Waits: contentOf(app, KindOperation) != "" && !inProgress(reported.phase) && appstatus.FieldsOf(app.Status)["operationState"] == nil}
 	sent := sentWith(work)
 	if sent == "" || IsRefresh(sent) {
 		return another
@@ -39,7 +41,6 @@ func RunOf(app *argocd.Application, work *manifestcache.Work) Run {
 		return another // nobody writes to such a status
 	}
 	claim, _ := ClaimOf(conditions)
-	reported := feedbackOf(work)
 	switch {
 	case strings.TrimSuffix(sent, terminateSuffix) != claim, !slices.Contains(kindsOf(claim), KindOperation), !reported.applied(sent):
 		return another
@@ -117,7 +118,7 @@ func shown(raw json.RawMessage) appstatus.Fields {
 // cluster reports, as a part of a merge patch; nil for no operation.
 func (r Run) State(hub json.RawMessage, observed *status.Observation) any {
 	reported := observed.Operation
-	if reported.Phase == "" {
+	if reported.Phase == "" || r.Waits {
 		return nil
 	}
 	var before struct {
@@ -129,10 +130,6 @@ func (r Run) State(hub json.RawMessage, observed *status.Observation) any {
 	}
 	if json.Unmarshal(hub, &before) == nil {
 		_ = json.Unmarshal(before.OperationState, &was) // a malformed one is another one
-	}
-	if r.Waits && before.OperationState == nil && !inProgress(reported.Phase) {
-		// Argo CD's clients remove the state of the operation before when they ask for the next.
-		return nil
 	}
 	state := appstatus.Fields{
 		"phase": reported.Phase, "startedAt": reported.StartedAt, "operation": r.Operation,

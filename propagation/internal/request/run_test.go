@@ -56,6 +56,8 @@ func TestRunOf(t *testing.T) {
 	replaced.Operation = json.RawMessage(`{"sync":{"revision":"next"}}`)
 	unclaimed := app.DeepCopy()
 	unclaimed.Status = nil
+	unremoved := app.DeepCopy()
+	unremoved.Status = json.RawMessage(`{"operationState":{"phase":"Failed"}}`)
 	const phase, owner = contract.FeedbackOperationPhase, contract.FeedbackOperationOwner
 	for name, test := range map[string]struct {
 		reason  string
@@ -69,11 +71,15 @@ func TestRunOf(t *testing.T) {
 		"finished":   {reason: "nothing of the operation is left", app: app, sent: claim, values: []string{contract.FeedbackRequest, claim, phase, "Failed"}, hub: true, by: true},
 		"terminated": {reason: "what ends it is part of it", app: app, sent: claim + terminateSuffix, values: []string{contract.FeedbackRequest, claim, owner, "agent", phase, "Running"}, hub: true, by: true},
 		"waits":      {reason: "the run is the one before", app: app, sent: claim, values: []string{contract.FeedbackRequest, claim, owner, "agent", phase, "Succeeded"}, waits: true},
-		"earlier":    {reason: "the request is not applied", app: app, sent: claim, values: []string{contract.FeedbackRequest, "operation-0-1", phase, "Running"}, waits: true},
-		"not sent":   {reason: "the work carries another request", app: app, sent: "operation-0-1", values: []string{contract.FeedbackRequest, "operation-0-1", phase, "Running"}, waits: true},
-		"refresh":    {reason: "a refresh begins no operation", app: app, sent: "refresh-0-1", values: []string{contract.FeedbackRequest, "refresh-0-1", phase, "Running"}, waits: true},
-		"no claim":   {reason: "the request has no identity yet", app: unclaimed, sent: claim, values: []string{contract.FeedbackRequest, claim, phase, "Running"}, waits: true},
-		"replaced":   {reason: "the hub has another operation now", app: replaced, sent: claim, values: []string{contract.FeedbackRequest, claim, owner, "agent", phase, "Running"}, hub: true, waits: true},
+		"earlier":    {reason: "the request is not applied", app: app, sent: claim, values: []string{contract.FeedbackRequest, "operation-0-1", phase, "Running"}},
+		"not sent":   {reason: "the work carries another request", app: app, sent: "operation-0-1", values: []string{contract.FeedbackRequest, "operation-0-1", phase, "Running"}},
+		"refresh":    {reason: "a refresh begins no operation", app: app, sent: "refresh-0-1", values: []string{contract.FeedbackRequest, "refresh-0-1", phase, "Running"}},
+		"no claim":   {reason: "the request has no identity yet", app: unclaimed, sent: claim, values: []string{contract.FeedbackRequest, claim, phase, "Running"}},
+		"before":     {reason: "the last run has ended", app: app, sent: claim, values: []string{contract.FeedbackRequest, "operation-0-1", phase, "Failed"}, waits: true},
+		"none sent":  {reason: "the hub has just asked", app: unclaimed, values: []string{phase, "Succeeded"}, waits: true},
+		"shown":      {reason: "the client has not removed the state", app: unremoved, sent: claim, values: []string{phase, "Succeeded"}},
+		"ended":      {reason: "the hub has another operation now, which is next", app: replaced, sent: claim, values: []string{contract.FeedbackRequest, claim, phase, "Failed"}, hub: true, waits: true},
+		"replaced":   {reason: "the hub has another operation now", app: replaced, sent: claim, values: []string{contract.FeedbackRequest, claim, owner, "agent", phase, "Running"}, hub: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := RunOf(test.app, carrying(test.sent, append(test.values, contract.FeedbackOperationStartedAt, "2026-11-20T10:00:00Z")...))
@@ -144,30 +150,9 @@ func TestRun_State(t *testing.T) {
 	if got := hubs.State(nil, &status.Observation{}); got != nil {
 		t.Errorf("without an operation: %v", got)
 	}
-}
-
-// A client removes the state of the operation before when it asks for the next: the state stays
-// removed until the managed cluster runs the next. Kargo begins its operation anew when a finished
-// one of another origin comes back.
-func TestRun_StateOfTheOneBefore(t *testing.T) {
-	const old = `{"operationState":{"phase":"Succeeded","startedAt":"2026-11-20T09:00:00Z","operation":{}}}`
-	for name, test := range map[string]struct {
-		hub, phase string
-		waits      bool
-		shown      bool
-	}{
-		"removed":              {hub: `{}`, phase: "Succeeded", waits: true},
-		"failed":               {hub: `{}`, phase: "Failed", waits: true},
-		"no status":            {phase: "Succeeded", waits: true},
-		"another one runs":     {hub: `{}`, phase: "Running", waits: true, shown: true},
-		"another one ends":     {hub: `{}`, phase: "Terminating", waits: true, shown: true},
-		"not removed":          {hub: old, phase: "Succeeded", waits: true, shown: true},
-		"nothing is asked for": {hub: `{}`, phase: "Succeeded", shown: true},
-	} {
-		observed := status.Observation{Operation: contract.OperationFeedback{Phase: test.phase, StartedAt: "2026-11-20T10:00:00Z"}}
-		if got := (Run{Waits: test.waits}).State(json.RawMessage(test.hub), &observed); (got != nil) != test.shown {
-			t.Errorf("%s: got %v", name, got)
-		}
+	// Kargo begins its operation anew when a finished one of another origin comes back.
+	if got := (Run{Waits: true}).State(nil, &status.Observation{Operation: contract.OperationFeedback{Phase: "Succeeded", StartedAt: second}}); got != nil {
+		t.Errorf("the state of the operation before comes back: %v", got)
 	}
 }
 
