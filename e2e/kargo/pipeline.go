@@ -40,6 +40,8 @@ type pipeline struct {
 	promotions int       // made so far
 	good       []freight // those that are on production
 	bad        []freight
+	ones       int // promotions that were counted and had one operation
+	again      int // times that Kargo wrote one of these operations once more
 }
 
 // stage is a Stage of Kargo with its one Application.

@@ -61,7 +61,7 @@ func (f *facts) cause() cause {
 	switch {
 	case f.initial:
 		return initialStatus
-	case f.asked && (f.reason == "" || f.reason == status.ChangeUndelivered || f.reason == status.ChangePending):
+	case f.asked && f.reason == "":
 		return operation
 	case f.reason == status.ChangeUndelivered:
 		return delivery
@@ -76,8 +76,8 @@ func (f *facts) cause() cause {
 //
 //   - A new Application waits for its cluster's first report.
 //   - A client that asks for an operation and removed the state of the one before waits for the
-//     next state. What the cluster reports before that waits for it, too: Kargo would begin its
-//     operation anew.
+//     next state. What the cluster reports before that waits for it, too: otherwise Kargo writes
+//     its operation again.
 //   - A change waits for its delivery, and then for the agent to apply it, before it is
 //     shown as pending: usually both take some milliseconds.
 //   - One that was shown as pending stays so, once applied, until the cluster reports

@@ -248,6 +248,7 @@ func (f *random) drop(p *pulled, cluster string) {
 	if err := hub.client.Delete(context.Background(), p.works[cluster]); err != nil {
 		f.t.Fatalf("delete ManifestWork: %v", err)
 	}
+	testkit.Edit(f.t, hub.client, p.app, func(a *argocd.Application) { a.Operation = nil })
 	delete(p.works, cluster)
 	delete(p.words, cluster)
 	p.operator = ""
@@ -270,6 +271,7 @@ func (f *random) retarget() {
 		} else {
 			a.Annotations[contract.ClusterAnnotation] = p.target
 		}
+		a.Operation = nil // an operation that waits would keep its state empty, here and below
 	})
 }
 
@@ -279,7 +281,7 @@ func (f *random) meddle() {
 		lies := []string{`{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"lie"}}`, `{}`, `{"conditions":[{"type":"ClusterUnreachableWarning","message":"lie"}]}`}
 		lie := lies[f.r.IntN(len(lies))]
 		p.operator = ""
-		testkit.Edit(f.t, hub.client, p.app, func(a *argocd.Application) { a.Status = []byte(lie) })
+		testkit.Edit(f.t, hub.client, p.app, func(a *argocd.Application) { a.Status, a.Operation = []byte(lie), nil })
 	}
 }
 
