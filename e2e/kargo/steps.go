@@ -206,11 +206,9 @@ func (p *pipeline) killedAfter(ctx context.Context) string {
 // withoutTarget promotes former Freight by desiredRevision alone, which does not deploy it.
 func (p *pipeline) withoutTarget(ctx context.Context) string {
 	former, last := p.good[len(p.good)-2], p.good[len(p.good)-1]
-	made := p.promote(ctx, p.canary, former, func(step map[string]any) {
-		step["retry"] = map[string]any{"timeout": "15s"}
-		app := step["config"].(map[string]any)["apps"].([]any)[0].(map[string]any)
-		delete(app["sources"].([]any)[0].(map[string]any), "updateTargetRevision")
-	})
+	made := p.promote(ctx, p.canary, former, strings.NewReplacer(
+		`"updateTargetRevision":true`, `"updateTargetRevision":false`, `"uses":`, `"retry":{"timeout":"15s"},"uses":`,
+	).Replace)
 	phase, message := p.ended(ctx, made)
 	took := time.Since(made.made)
 	p.rest(ctx, p.canary)
