@@ -91,7 +91,7 @@ func (p *pipeline) prepare(ctx context.Context, binary string) {
 	kubeconfig := must.Get(p.fleet.Hub.UserKubeconfig(kargoUser, "system:masters"))
 	must.Get(p.fleet.Processes.RunContainer(ctx, "kargo", []string{
 		"KUBECONFIG=" + kubeconfig, "ARGOCD_KUBECONFIG=" + kubeconfig, "ARGOCD_INTEGRATION_ENABLED=true", "IS_DEFAULT_CONTROLLER=true",
-		"KARGO_NAMESPACE=kargo", "https_proxy=" + p.fleet.GitProxy(),
+		"KARGO_NAMESPACE=kargo", "https_proxy=" + p.fleet.GitProxy,
 	}, 0, binary, "controller"))
 	must.OK(p.fleet.Hub.ApplyFiles(ctx, file("applicationset.yaml")))
 	for _, s := range []*stage{p.canary, p.production} {
