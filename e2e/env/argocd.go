@@ -43,7 +43,7 @@ func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoS
 		name: "repo-server" + string(g),
 		env: []string{
 			argocdName("repo-server"), "ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH=" + f.Processes.path("git-tls"),
-			"HTTPS_PROXY=" + f.gitProxy, "GIT_CONFIG_NOSYSTEM=1", "ARGOCD_PLUGINSOCKFILEPATH=" + f.Processes.plugins(),
+			"HTTPS_PROXY=" + f.GitProxy, "GIT_CONFIG_NOSYSTEM=1", "ARGOCD_PLUGINSOCKFILEPATH=" + f.Processes.plugins(),
 		},
 		args: args,
 	}))
@@ -64,7 +64,7 @@ func (f *Fleet) serveRepository(ctx context.Context) (err error) {
 	must.OK(writeFiles(f.Processes.path("git-tls"), map[string][]byte{gitHost: authority.pem()}))
 	repositories := must.Get(gitServer(ctx, f.Processes.path("git")))
 	port := must.Get(f.Processes.FreePort())
-	f.gitProxy = "http://" + local(port)
+	f.GitProxy = "http://" + local(port)
 	return startGitFront(f.Processes.ctx, port, certificate, repositories) //nolint:contextcheck // it is served until the fleet ends
 }
 

@@ -24,6 +24,9 @@ type Fleet struct {
 	// Search is the stand-in for search v2, which runs in this process; nil with
 	// [Options.HubOnly].
 	Search *search.Server
+	// GitProxy is the HTTPS proxy by which this machine reaches [RepositoryURL]; repository
+	// servers use it.
+	GitProxy string
 
 	// Processes are all that run but Search.
 	Processes *Processes
@@ -33,9 +36,7 @@ type Fleet struct {
 	// etcd is where it listens.
 	etcd string
 	// redis is one for each Argo CD: of every managed cluster, then of the repository servers.
-	redis []string
-	// gitProxy is where RepositoryURL is served; repository servers reach it there.
-	gitProxy    string
+	redis       []string
 	repoServers map[generation]*repoServer
 }
 

@@ -64,7 +64,3 @@ func (pr *Product) StopPod(ctx context.Context, number int) error {
 	}
 	return parallel(ctx, stages...)
 }
-
-// GitProxy returns the HTTPS proxy by which this machine reaches [RepositoryURL], for a program
-// that is no part of the fleet.
-func (f *Fleet) GitProxy() string { return f.gitProxy }

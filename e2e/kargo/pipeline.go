@@ -91,7 +91,7 @@ func (p *pipeline) prepare(ctx context.Context, binary string) {
 	kubeconfig := must.Get(p.fleet.Hub.UserKubeconfig(kargoUser, "system:masters"))
 	must.Get(p.fleet.Processes.RunContainer(ctx, "kargo", []string{
 		"KUBECONFIG=" + kubeconfig, "ARGOCD_KUBECONFIG=" + kubeconfig, "ARGOCD_INTEGRATION_ENABLED=true", "IS_DEFAULT_CONTROLLER=true",
-		"KARGO_NAMESPACE=kargo", "https_proxy=" + p.fleet.GitProxy(),
+		"KARGO_NAMESPACE=kargo", "https_proxy=" + p.fleet.GitProxy,
 	}, 0, binary, "controller"))
 	must.OK(p.fleet.Hub.ApplyFiles(ctx, file("applicationset.yaml")))
 	for _, s := range []*stage{p.canary, p.production} {
@@ -115,8 +115,9 @@ func (p *pipeline) commit(ctx context.Context, message string, content func(vers
 		list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": apiVersion, "kind": "FreightList"}}
 		must.OK(p.hub.List(ctx, list, client.InNamespace(project)))
 		for _, o := range list.Items {
-			commits, _, _ := unstructured.NestedSlice(o.Object, "commits")
-			if len(commits) == 1 && commits[0].(map[string]any)["id"] == f.revision {
+			var content struct{ Commits []struct{ ID string } }
+			decode(o.Object, &content)
+			if len(content.Commits) == 1 && content.Commits[0].ID == f.revision {
 				f.name = o.GetName()
 			}
 		}
@@ -136,25 +137,24 @@ func object(kind, name string) *unstructured.Unstructured {
 func (p *pipeline) read(ctx context.Context, kind, name string, into any) *unstructured.Unstructured {
 	o := object(kind, name)
 	must.OK(p.hub.Get(ctx, client.ObjectKeyFromObject(o), o))
-	must.OK(json.Unmarshal(must.Get(json.Marshal(o.Object)), into))
+	decode(o.Object, into)
 	return o
 }
 
-// promote makes a Promotion with the steps of its Stage, which change may change.
-func (p *pipeline) promote(ctx context.Context, s *stage, f freight, change func(step map[string]any)) promotion {
+func decode(from, into any) { must.OK(json.Unmarshal(must.Get(json.Marshal(from)), into)) }
+
+// promote makes a Promotion with the steps of its Stage, whose JSON change may change.
+func (p *pipeline) promote(ctx context.Context, s *stage, f freight, change func(steps string) string) promotion {
 	var template struct {
 		Spec struct {
 			PromotionTemplate struct {
-				Spec struct{ Steps []map[string]any }
+				Spec struct{ Steps json.RawMessage }
 			}
 		}
 	}
 	owner := p.read(ctx, "Stage", s.name, &template)
-	steps := []any{}
-	for _, step := range template.Spec.PromotionTemplate.Spec.Steps {
-		change(step)
-		steps = append(steps, step)
-	}
+	var steps []any
+	must.OK(json.Unmarshal([]byte(change(string(template.Spec.PromotionTemplate.Spec.Steps))), &steps))
 	p.promotions++
 	// Kargo takes the order of the names for that of time.
 	made := promotion{name: fmt.Sprintf("%s.%05d.%s", s.name, p.promotions, f.name[:7]), stage: s}
@@ -167,8 +167,8 @@ func (p *pipeline) promote(ctx context.Context, s *stage, f freight, change func
 	return made
 }
 
-// asIs leaves the step of a Stage as it is.
-func asIs(map[string]any) {}
+// asIs leaves the steps of a Stage as they are.
+func asIs(steps string) string { return steps }
 
 // ended waits for the end of a Promotion, and returns its phase and message.
 func (p *pipeline) ended(ctx context.Context, made promotion) (phase, message string) {
@@ -231,7 +231,7 @@ type application struct {
 func (p *pipeline) application(ctx context.Context, s *stage) (a application) {
 	o := &argocd.Application{}
 	must.OK(p.hub.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: s.app}, o))
-	must.OK(json.Unmarshal(must.Get(json.Marshal(o)), &a))
+	decode(o, &a)
 	return a
 }
 

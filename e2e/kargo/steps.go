@@ -134,7 +134,7 @@ func (p *pipeline) clean() {
 // unreachable stops the agents of canary's cluster and promotes meanwhile.
 func (p *pipeline) unreachable(ctx context.Context) string {
 	c := p.canary.cluster.Name
-	p.lease(ctx, c, 1)
+	lease(ctx, p.hub, c, 1)
 	agents := []string{c + "-registration-agent", c + "-work-agent"}
 	for _, name := range agents {
 		must.OK(must.Get(p.fleet.Processes.Get(name)).Kill(ctx))
@@ -147,12 +147,12 @@ func (p *pipeline) unreachable(ctx context.Context) string {
 	say(fmt.Sprintf("Stage canary: %s, %s", s.Health.Status, strings.Join(s.Health.Issues, "; ")))
 	f := p.commit(ctx, "Release while canary's cluster is unreachable", good)
 	made := p.promote(ctx, p.canary, f, asIs)
-	p.asked(ctx, made)
+	p.requested(ctx, made)
 	p.refused(ctx, f)
 	phase, _ := p.phase(ctx, made)
 	s = p.status(ctx, p.canary)
 	require(phase == "Running" && !s.healthy() && !p.verifiedIn(ctx, p.canary, f), "Promotion %s is %s, its Stage %+v", made.name, phase, s)
-	p.lease(ctx, c, 60)
+	lease(ctx, p.hub, c, 60)
 	for _, name := range agents {
 		must.OK(must.Get(p.fleet.Processes.Get(name)).Start(ctx))
 	}
@@ -160,13 +160,14 @@ func (p *pipeline) unreachable(ctx context.Context) string {
 	return "afterwards " + p.well(ctx, made, f) + "\n" + p.finish(ctx, f)
 }
 
-func (p *pipeline) lease(ctx context.Context, cluster string, seconds int) {
-	must.OK(p.hub.Patch(ctx, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}},
+// lease sets how long the lease of a managed cluster lasts.
+func lease(ctx context.Context, hub client.Client, cluster string, seconds int) {
+	must.OK(hub.Patch(ctx, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}},
 		client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"leaseDurationSeconds":%d}}`, seconds))))
 }
 
-// asked waits until Kargo has put its operation on the hub Application.
-func (p *pipeline) asked(ctx context.Context, made promotion) {
+// requested waits until Kargo has put its operation on the hub Application.
+func (p *pipeline) requested(ctx context.Context, made promotion) {
 	await(ctx, "Kargo to ask for the operation of "+made.name, func(ctx context.Context) (bool, string) {
 		a := p.application(ctx, made.stage)
 		return strings.Contains(string(a.Operation), made.name), string(a.Operation)
@@ -179,7 +180,7 @@ func (p *pipeline) killedBefore(ctx context.Context) string {
 	propagation := must.Get(p.fleet.Processes.Get(env.Propagation + "-0"))
 	must.OK(propagation.Kill(ctx))
 	made := p.promote(ctx, p.canary, f, asIs)
-	p.asked(ctx, made)
+	p.requested(ctx, made)
 	must.OK(propagation.Start(ctx))
 	return p.well(ctx, made, f) + "\n" + p.finish(ctx, f)
 }
@@ -206,11 +207,9 @@ func (p *pipeline) killedAfter(ctx context.Context) string {
 // withoutTarget promotes former Freight by desiredRevision alone, which does not deploy it.
 func (p *pipeline) withoutTarget(ctx context.Context) string {
 	former, last := p.good[len(p.good)-2], p.good[len(p.good)-1]
-	made := p.promote(ctx, p.canary, former, func(step map[string]any) {
-		step["retry"] = map[string]any{"timeout": "15s"}
-		app := step["config"].(map[string]any)["apps"].([]any)[0].(map[string]any)
-		delete(app["sources"].([]any)[0].(map[string]any), "updateTargetRevision")
-	})
+	made := p.promote(ctx, p.canary, former, strings.NewReplacer(
+		`"updateTargetRevision":true`, `"updateTargetRevision":false`, `"uses":`, `"retry":{"timeout":"15s"},"uses":`,
+	).Replace)
 	phase, message := p.ended(ctx, made)
 	took := time.Since(made.made)
 	p.rest(ctx, p.canary)

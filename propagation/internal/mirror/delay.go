@@ -49,9 +49,9 @@ type facts struct {
 	reason   status.Reason
 	// shown: the status shows a change as pending.
 	shown bool
-	// asked: the status shows no operation, and the hub asks for one (see [request.Run]).
-	asked  bool
-	graces graces
+	// requested: the status shows no operation, and the hub asks for one (see [request.Run]).
+	requested bool
+	graces    graces
 }
 
 // graces are the longest times that a status waits.
@@ -61,7 +61,7 @@ func (f *facts) cause() cause {
 	switch {
 	case f.initial:
 		return initialStatus
-	case f.asked && f.reason == "":
+	case f.requested && f.reason == "":
 		return operation
 	case f.reason == status.ChangeUndelivered:
 		return delivery

@@ -21,8 +21,8 @@ func TestDelay(t *testing.T) {
 	at := func(work types.UID, generation int64, reported status.Facts, reason status.Reason, shown bool) facts {
 		return facts{work: work, generation: generation, reported: &reported, reason: reason, shown: shown, graces: limits}
 	}
-	asked := func(f facts) facts {
-		f.asked = true
+	requested := func(f facts) facts {
+		f.requested = true
 		return f
 	}
 	type step struct {
@@ -70,17 +70,17 @@ func TestDelay(t *testing.T) {
 			{"the same report of another ManifestWork is news", at("2", 1, factsOf("2", "Degraded"), "", true), 32 * time.Second, 0},
 		},
 		"an operation that the hub asks for": {
-			{"it is about to begin", asked(at("1", 1, old, "", false)), 0, 10 * time.Second},
-			{"a change with it is as any other", asked(at("1", 1, old, undelivered, false)), time.Second, 2 * time.Second},
-			{"and delivered", asked(at("1", 2, old, pending, false)), 2 * time.Second, 2 * time.Second},
-			{"the cluster has applied both", asked(at("1", 2, old, "", false)), 3 * time.Second, 10 * time.Second},
-			{"and compared", asked(at("1", 2, answer, "", false)), 4 * time.Second, 9 * time.Second},
+			{"it is about to begin", requested(at("1", 1, old, "", false)), 0, 10 * time.Second},
+			{"a change with it is as any other", requested(at("1", 1, old, undelivered, false)), time.Second, 2 * time.Second},
+			{"and delivered", requested(at("1", 2, old, pending, false)), 2 * time.Second, 2 * time.Second},
+			{"the cluster has applied both", requested(at("1", 2, old, "", false)), 3 * time.Second, 10 * time.Second},
+			{"and compared", requested(at("1", 2, answer, "", false)), 4 * time.Second, 9 * time.Second},
 			{"it has begun", at("1", 2, answer, "", false), 5 * time.Second, 0},
-			{"another is about to begin", asked(at("1", 2, answer, "", false)), 6 * time.Second, 10 * time.Second},
-			{"a cluster that is lost is shown at once", asked(at("1", 2, answer, status.ClusterUnreachable, false)), 7 * time.Second, 0},
-			{"it is back", asked(at("1", 2, answer, "", false)), 8 * time.Second, 10 * time.Second},
-			{"the time is up", asked(at("1", 2, answer, "", false)), 18 * time.Second, 0},
-			{"and stays so", asked(at("1", 2, old, "", false)), 19 * time.Second, 0},
+			{"another is about to begin", requested(at("1", 2, answer, "", false)), 6 * time.Second, 10 * time.Second},
+			{"a cluster that is lost is shown at once", requested(at("1", 2, answer, status.ClusterUnreachable, false)), 7 * time.Second, 0},
+			{"it is back", requested(at("1", 2, answer, "", false)), 8 * time.Second, 10 * time.Second},
+			{"the time is up", requested(at("1", 2, answer, "", false)), 18 * time.Second, 0},
+			{"and stays so", requested(at("1", 2, old, "", false)), 19 * time.Second, 0},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

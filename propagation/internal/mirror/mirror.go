@@ -137,7 +137,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 		initial: !observed.Reported && observed.Reason == "" && !hasHealth(app.Status),
 		work:    work.UID, generation: work.Generation,
 		reported: &work.Facts, reason: observed.Reason, shown: status.ShowsPending(app.Status),
-		asked: run.Waits,
+		requested: run.Waits,
 	})
 	if d.wait > 0 {
 		return d, nil
