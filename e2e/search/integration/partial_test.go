@@ -27,7 +27,8 @@ func names(numbers ...int) []string {
 func TestHalfFails(t *testing.T) {
 	w := start(t, "--search-batch-size=1")
 	failing, working := names(2, 3), names(0, 1)
-	from := w.polled()
+	from := time.Now()
+	w.awaitPolls(2 * fleet.Clusters) // a poll has a request for each cluster
 	to := w.faults(search.Faults{
 		StatementTimeout: true,
 		Only:             func(r search.Request) bool { return r.Names(failing...) },
