@@ -37,7 +37,7 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 		a.requests.refreshes.forget(p.facts.Key)
 	}
 	failed := a.requests.next(ctx, &p)
-	ended, again := a.endAll(ctx, &p)
+	again, ended := a.endAll(ctx, &p)
 	failed = errors.Join(failed, ended)
 	if p.plan.Write != nil {
 		failed = errors.Join(failed, a.write(ctx, &p))
@@ -58,7 +58,7 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 }
 
 // endAll does the next step of each end that may go on. again: one that failed may succeed later.
-func (a *applier) endAll(ctx context.Context, p *pass) (failed error, again bool) {
+func (a *applier) endAll(ctx context.Context, p *pass) (again bool, failed error) {
 	ends.set(p)
 	for _, t := range p.plan.Fates {
 		work := p.work(t.UID)
@@ -68,7 +68,7 @@ func (a *applier) endAll(ctx context.Context, p *pass) (failed error, again bool
 		err := a.end(ctx, work, t)
 		failed, again = errors.Join(failed, err), again || err != nil && !isRejected(err)
 	}
-	return failed, again
+	return again, failed
 }
 
 func (a *applier) end(ctx context.Context, work *decide.Work, t decide.Fate) error {
