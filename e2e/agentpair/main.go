@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command agentpair runs argocd-agent's real principal and agents on a fleet of real parts:
-// gitopscluster with its shipped roles brings the agents, with -bring-argocd Open Cluster
-// Management's add-on manager the clusters' Argo CD, and each runs with exactly what was delivered. It prints what it checks and
-// measures, and ends with an error at the first thing that is not so.
+// gitopscluster with its shipped roles brings the agents. With -bring-argocd, Open Cluster
+// Management's add-on manager brings the clusters' Argo CD. Each runs with exactly what was
+// delivered. It prints what it checks and measures, and ends with an error at the first thing that
+// is not so.
 package main
 
 import (
@@ -33,14 +34,8 @@ func main() {
 }
 
 func run(ctx context.Context, binary string, rest time.Duration, bring bool) error {
-	if binary == "" {
-		return errors.New("-binary is empty: say where argocd-agent is, as ARGOCD_AGENT=… make agent")
-	}
-	if _, err := os.Stat(binary); err != nil {
-		return fmt.Errorf("-binary: %w", err)
-	}
-	if _, err := os.Stat(manifests(binary)); err != nil {
-		return fmt.Errorf("-binary %s is not in a checkout of argocd-agent, whose manifests of the principal are needed: %w", binary, err)
+	if err := env.NeedBinary(binary, manifests(binary)); err != nil {
+		return err
 	}
 	folder, err := os.MkdirTemp("", "agentpair-")
 	if err != nil {

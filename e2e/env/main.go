@@ -101,3 +101,18 @@ func RunTests(tests func() int, o Options, ready func(context.Context, *Fleet) e
 	}
 	return 0
 }
+
+// NeedBinary returns an error unless binary, the value of -binary, is a file, and beside exists: what
+// is needed besides of the checkout that the binary was built in.
+func NeedBinary(binary, beside string) error {
+	if binary == "" {
+		return errors.New("-binary is empty: set it to the path of a binary in the checkout in which it was built")
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return fmt.Errorf("-binary: %w", err)
+	}
+	if _, err := os.Stat(beside); err != nil {
+		return fmt.Errorf("-binary %s is not in the checkout in which it was built: %w", binary, err)
+	}
+	return nil
+}

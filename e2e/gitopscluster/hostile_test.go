@@ -106,12 +106,14 @@ func (f forgery) refused(t *testing.T, csr *certificatesv1.CertificateSigningReq
 func (f forgery) deleted(t *testing.T, csr *certificatesv1.CertificateSigningRequest) {
 	t.Helper()
 	must(t, env.Wait(fleetContext(t), f.name+" to be deleted", func(ctx context.Context) (bool, string) {
-		err := hub.Get(ctx, client.ObjectKeyFromObject(csr), csr)
-		return apierrors.IsNotFound(err), fmt.Sprintf("%+v %v", csr.Status, err)
+		var now certificatesv1.CertificateSigningRequest
+		err := hub.Get(ctx, client.ObjectKeyFromObject(csr), &now)
+		if len(now.Status.Certificate) > 0 || has(&now, certificatesv1.CertificateApproved) {
+			t.Errorf("a request of %s was granted: %s", now.Spec.Username, now.Status.Certificate)
+			return true, ""
+		}
+		return apierrors.IsNotFound(err), fmt.Sprintf("%+v %v", now.Status, err)
 	}))
-	if len(csr.Status.Certificate) > 0 || has(csr, certificatesv1.CertificateApproved) {
-		t.Errorf("a request of %s was granted: %s", csr.Spec.Username, csr.Status.Certificate)
-	}
 }
 
 func has(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.RequestConditionType) bool {

@@ -28,14 +28,8 @@ func main() {
 }
 
 func run(ctx context.Context, binary string, bad int) error {
-	if binary == "" {
-		return errors.New("-binary is empty: name Kargo's controlplane, as in make kargo KARGO=<binary>")
-	}
-	if _, err := os.Stat(binary); err != nil {
-		return fmt.Errorf("-binary: %w", err)
-	}
-	if _, err := os.Stat(definitions(binary)); err != nil {
-		return fmt.Errorf("-binary %s is not in a checkout of Kargo, whose CustomResourceDefinitions are needed: %w", binary, err)
+	if err := env.NeedBinary(binary, definitions(binary)); err != nil {
+		return err
 	}
 	if bad < 1 {
 		return fmt.Errorf("-bad %d: set 1 or more", bad)

@@ -68,8 +68,8 @@ func available(name string) status.Cluster {
 }
 
 // spied returns an index, and the ApplicationSets that it reported since the
-// last call of told.
-func spied() (x *Index, told func() map[types.NamespacedName]int) {
+// last call of published.
+func spied() (x *Index, published func() map[types.NamespacedName]int) {
 	seen := map[types.NamespacedName]int{}
 	x = New(func(key types.NamespacedName) { seen[key]++ })
 	return x, func() map[types.NamespacedName]int {

@@ -61,22 +61,22 @@ func TestRow_hasRevisionsOfSeveralSourcesAndFirstResource(t *testing.T) {
 
 func TestIndex_reportsOnlyChanges(t *testing.T) {
 	other := types.NamespacedName{Namespace: "argocd", Name: "other"}
-	x, told := spied()
+	x, published := spied()
 	x.SetCluster(available("a"))
 	work := manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))
 	x.SetWork(compact(t, work))
 	x.SetWork(compact(t, manifestWork(other, "a", "other", says("Healthy", "Synced"))))
-	expect(t, "new rows are told", told(), map[types.NamespacedName]int{guestbook: 1, other: 1})
+	expect(t, "new rows are published", published(), map[types.NamespacedName]int{guestbook: 1, other: 1})
 
 	x.SetWork(compact(t, work))
 	x.SetCluster(available("a"))
-	expect(t, "what says the same is not", told(), map[types.NamespacedName]int{})
+	expect(t, "what says the same is not", published(), map[types.NamespacedName]int{})
 
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "Synced"))))
-	expect(t, "a change is told to its own ApplicationSet", told(), map[types.NamespacedName]int{guestbook: 1})
+	expect(t, "a change is published for its own ApplicationSet", published(), map[types.NamespacedName]int{guestbook: 1})
 
 	x.SetCluster(status.Cluster{Name: "a", Exists: true})
-	expect(t, "a cluster's change to all that have rows on it, once each", told(), map[types.NamespacedName]int{guestbook: 1, other: 1})
+	expect(t, "a cluster's change to all that have rows on it, once each", published(), map[types.NamespacedName]int{guestbook: 1, other: 1})
 }
 
 func TestClusterFlipMakesItsOwnRowsOnly(t *testing.T) {
@@ -109,28 +109,28 @@ func TestClusterFlipMakesItsOwnRowsOnly(t *testing.T) {
 
 func TestApplicationMovesBetweenSets(t *testing.T) {
 	other := types.NamespacedName{Namespace: "argocd", Name: "other"}
-	x, told := spied()
+	x, published := spied()
 	x.SetCluster(available("a"))
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))))
-	told()
+	published()
 	x.SetWork(compact(t, manifestWork(other, "a", "app", says("Healthy", "Synced"))))
-	expect(t, "both reports are told", told(), map[types.NamespacedName]int{guestbook: 1, other: 1})
+	expect(t, "both reports are published", published(), map[types.NamespacedName]int{guestbook: 1, other: 1})
 	expect(t, "it left the one", len(rows(x, guestbook)), 0)
 	expect(t, "and is in the other", rows(x, other), []string{"a: Healthy Synced"})
 }
 
 // A retargeted Application has a work on either cluster until the old one is gone.
 func TestRetargetedApplicationHasOneRow(t *testing.T) {
-	x, told := spied()
+	x, published := spied()
 	x.SetCluster(available("a"))
 	x.SetCluster(available("b"))
 	old := manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))
 	x.SetWork(compact(t, old))
-	told()
+	published()
 	old.DeletionTimestamp = &metav1.Time{Time: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 	x.SetWork(compact(t, old))
 	expect(t, "what is being withdrawn is still there", rows(x, guestbook), []string{"a: Healthy Synced"})
-	expect(t, "so nothing has changed", told(), map[types.NamespacedName]int{})
+	expect(t, "so nothing has changed", published(), map[types.NamespacedName]int{})
 	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", nil)))
 	expect(t, "the new target speaks alone", rows(x, guestbook), []string{"b: Unknown Unknown"})
 	x.DeleteWork(types.NamespacedName{Namespace: "b", Name: "app-abcde"})
@@ -141,23 +141,23 @@ func TestRetargetedApplicationHasOneRow(t *testing.T) {
 
 // Argo CD clears the operation for 50 to 70 ms when a sync starts.
 func TestSetWork_fillsTransientGaps(t *testing.T) {
-	x, told := spied()
+	x, published := spied()
 	x.SetCluster(available("a"))
 	full := says("Healthy", "Synced")
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", full)))
-	told()
+	published()
 	gap := says("Healthy", "Synced")
 	delete(gap, contract.FeedbackOperationPhase)
 	delete(gap, contract.FeedbackOperationStartedAt)
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", gap)))
-	expect(t, "an operation that vanishes is no news", told(), map[types.NamespacedName]int{})
+	expect(t, "an operation that vanishes is no news", published(), map[types.NamespacedName]int{})
 	expect(t, "the row still has it", x.View(guestbook).Rows[0].OperationStatePhase, "Succeeded")
 }
 
 // Informers, the directory watch and the writers come from goroutines of their own.
 func TestConcurrentUse(t *testing.T) {
-	var told atomic.Int64
-	x := New(func(types.NamespacedName) { told.Add(1) })
+	var published atomic.Int64
+	x := New(func(types.NamespacedName) { published.Add(1) })
 	var all sync.WaitGroup
 	for i := range 8 {
 		name := fmt.Sprintf("cluster-%d", i)
@@ -176,8 +176,8 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := len(x.View(guestbook).Rows); n != 8 || told.Load() == 0 || x.stale != 0 {
-		t.Errorf("%d rows, told %d times, %d stale clusters: want 8 rows, told, none stale", n, told.Load(), x.stale)
+	if n := len(x.View(guestbook).Rows); n != 8 || published.Load() == 0 || x.stale != 0 {
+		t.Errorf("%d rows, published %d times, %d stale clusters: want 8 rows, published, none stale", n, published.Load(), x.stale)
 	}
 }
 

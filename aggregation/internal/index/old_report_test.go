@@ -14,12 +14,12 @@ import (
 )
 
 func TestSearchAddsResourcesAndConditions(t *testing.T) {
-	x, told := spied()
+	x, published := spied()
 	x.SetCluster(available("a"))
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
 	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", says("Degraded", "OutOfSync"))))
 	x.SetCluster(available("b"))
-	told()
+	published()
 	report := &intermediate.Report{Namespace: "argocd", Name: "guestbook", Applications: []intermediate.Application{{
 		Cluster: "a", Namespace: "argocd", Name: "app",
 		Resources:  []intermediate.Resource{{APIVersion: "v1", Kind: "Service", Name: "ui"}, {APIVersion: "v1", Kind: "Pod", Name: "ui-1"}},
@@ -29,13 +29,13 @@ func TestSearchAddsResourcesAndConditions(t *testing.T) {
 		Resources: []intermediate.Resource{{APIVersion: "v1", Kind: "Service", Name: "ui"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "ui"}},
 	}}}
 	x.SetSearch(report)
-	expect(t, "search is told", told(), map[types.NamespacedName]int{guestbook: 1})
+	expect(t, "search is published", published(), map[types.NamespacedName]int{guestbook: 1})
 	expect(t, "an error that search knows is in the row", rows(x, guestbook), []string{"a: Degraded OutOfSync NewKindOfError", "b: Degraded OutOfSync"})
 	expect(t, "resources are the union over all clusters", x.View(guestbook).Resources.Refs(), []v1alpha1.ResourceRef{
 		{APIVersion: "v1", Kind: "ConfigMap", Name: "ui"}, {APIVersion: "v1", Kind: "Service", Name: "ui"},
 	})
 	x.SetSearch(report)
-	expect(t, "the same report again is not told", told(), map[types.NamespacedName]int{})
+	expect(t, "the same report again is not published", published(), map[types.NamespacedName]int{})
 	x.SetSearch(&intermediate.Report{Namespace: "argocd", Name: "guestbook"})
 	expect(t, "a good report that says there is nothing is believed", rows(x, guestbook), []string{"a: Degraded OutOfSync", "b: Degraded OutOfSync"})
 	expect(t, "also about resources", len(x.View(guestbook).Resources.Refs()), 0)

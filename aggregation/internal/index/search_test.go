@@ -49,7 +49,7 @@ func resourceNames(x *Index) string {
 // Whoever can create an Application on a managed cluster can say that it belongs to
 // any ApplicationSet.
 func TestSetSearch_countsForPlacesOfWorksOnly(t *testing.T) {
-	x, told := spied()
+	x, published := spied()
 	x.SetCluster(available("a"))
 	work := manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))
 	x.SetWork(compact(t, work))
@@ -59,14 +59,14 @@ func TestSetSearch_countsForPlacesOfWorksOnly(t *testing.T) {
 	other.Name = "other"
 	x.SetSearch(found(nil, deploys("a", "mine"), elsewhere, other, deploys("hostile", "made-up")))
 	expect(t, "a cluster, a namespace, a name of no work of this ApplicationSet say nothing", resourceNames(x), "mine")
-	told()
+	published()
 
 	x.SetWork(compact(t, manifestWork(guestbook, "hostile", "app", nil)))
 	expect(t, "nor does a cluster whose agent has not said where the Application is", resourceNames(x), "mine")
-	told()
+	published()
 	x.SetWork(compact(t, manifestWork(guestbook, "hostile", "app", says("Healthy", "Synced"))))
 	expect(t, "a new place brings what is known of it", resourceNames(x), "made-up mine")
-	expect(t, "and is told", told(), map[types.NamespacedName]int{guestbook: 1})
+	expect(t, "and is published", published(), map[types.NamespacedName]int{guestbook: 1})
 
 	x.SetWork(compact(t, manifestWork(guestbook, "hostile", "app", says("Degraded", "Synced"))))
 	x.DeleteWork(types.NamespacedName{Namespace: "hostile", Name: "app-abcde"})
@@ -156,14 +156,14 @@ func TestRemember_withoutAnyFile(t *testing.T) {
 				was.SetWork(work)
 				was.SetSearch(test.search)
 				old := statuses(was.View(guestbook))
-				x, told := spied()
+				x, published := spied()
 				x.SetCluster(available("a"))
 				x.SetWork(work)
 				x.Remember(guestbook, &old)
-				told()
+				published()
 				<-time.After(3*remembers + time.Second)
 				expect(t, "the report stays as it is", statuses(x.View(guestbook)), old)
-				expect(t, "nothing has changed", told(), map[types.NamespacedName]int{})
+				expect(t, "nothing has changed", published(), map[types.NamespacedName]int{})
 				expect(t, "held", x.sets[guestbook].remembered != nil, test.kept)
 				x.Forget(guestbook)
 				<-time.After(remembers)
@@ -188,7 +188,7 @@ func TestOldReportNeverTakesThePlaceOfSearch(t *testing.T) {
 }
 
 func TestStaleSearchIsDated(t *testing.T) {
-	x, told := spied()
+	x, published := spied()
 	x.SetCluster(available("a"))
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
 	fresh, stale := deploys("a", "one"), deploys("a", "one")
@@ -197,9 +197,9 @@ func TestStaleSearchIsDated(t *testing.T) {
 	since := time.Date(2026, 11, 20, 11, 0, 0, 0, time.FixedZone("", 3600))
 	stale.StaleSince = &since
 	x.SetSearch(found(nil, fresh))
-	told()
+	published()
 	x.SetSearch(found(nil, stale))
-	expect(t, "a cluster that falls silent is told", told(), map[types.NamespacedName]int{guestbook: 1})
+	expect(t, "a cluster that falls silent is published", published(), map[types.NamespacedName]int{guestbook: 1})
 	row := x.View(guestbook).Rows[0]
 	expect(t, "since when, in UTC", row.StaleSince, "2026-11-20T10:00:00Z")
 	expect(t, "what only search knows is kept; what feedback has no more is over", rows(x, guestbook), []string{"a: Degraded OutOfSync NewKindOfError"})
@@ -305,7 +305,7 @@ func BenchmarkSearchMemory(b *testing.B) {
 // What did not fit into the intermediate report is counted for the places of works only,
 // and published also when nothing else changes.
 func TestView_countsWhatIsLeftOut(t *testing.T) {
-	x, told := spied()
+	x, published := spied()
 	x.SetCluster(available("a"))
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))))
 	mine, other := deploys("a", "mine"), deploys("b")
@@ -315,22 +315,22 @@ func TestView_countsWhatIsLeftOut(t *testing.T) {
 		t.Errorf("%d resources are left out, want 7", got)
 	}
 	changed := map[types.NamespacedName]int{guestbook: 1}
-	told()
+	published()
 	mine.LeftOut = 8
 	x.SetSearch(found(nil, mine, other))
-	expect(t, "another number is told", told(), changed)
+	expect(t, "another number is published", published(), changed)
 	x.SetSearch(found(nil, mine, other))
-	expect(t, "the same one is not", told(), map[types.NamespacedName]int{})
+	expect(t, "the same one is not", published(), map[types.NamespacedName]int{})
 
 	mine.Resources = nil
 	elsewhere := mine
 	elsewhere.Namespace, elsewhere.LeftOut = "tenant", 9
 	x.SetSearch(found(nil, mine, elsewhere))
-	told()
+	published()
 	moved := manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))
 	moved.Status.ResourceStatus.Manifests[0].ResourceMeta.Namespace = "tenant"
 	x.SetWork(compact(t, moved))
-	expect(t, "another place is told, also when none fits", told(), changed)
+	expect(t, "another place is published, also when none fits", published(), changed)
 	if got := x.View(guestbook).LeftOut; got != 9 {
 		t.Errorf("%d resources are left out, want 9", got)
 	}

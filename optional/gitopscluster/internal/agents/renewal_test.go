@@ -149,3 +149,20 @@ func rulesAreFedWith(t *testing.T, kinds []string) {
 		}
 	}
 }
+
+// A cluster that leaves and comes back is not given the age of the generation that it asked for before.
+func TestReporter_clusterThatComesBack(t *testing.T) {
+	const name = "cluster1"
+	r, before := &reporter{}, time.Now().Add(-time.Hour)
+	r.generations.Store(name, wantedSince{generation: 1, since: before})
+	if got := r.since(name, 1); !got.Equal(before) {
+		t.Errorf("while it stays: since %s, want %s", got, before)
+	}
+	leaving := &view{settled: true, there: map[string]presence{name: {}}}
+	if reports, _, err := r.of(t.Context(), leaving); err != nil || len(reports) > 0 {
+		t.Errorf("a cluster that leaves is reported: %v, %v", reports, err)
+	}
+	if got := r.since(name, 1); got.Equal(before) {
+		t.Errorf("once it is back: since %s, want now", got)
+	}
+}
