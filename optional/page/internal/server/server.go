@@ -134,12 +134,13 @@ func (s *Server) built(next func(*visit)) func(*visit) {
 		v.w = &made
 		next(v)
 		made.compress(v.r)
-		own, ok := turn(ctx, user.sending, min(maxUserSending, int64(made.body.Cap())))
-		if !ok {
+		own := min(maxUserSending, int64(made.body.Cap()))
+		if !user.sending.TryAcquire(own) { // to wait would keep others from building
+			end()
 			s.refuseMade(v, &made)
 			return
 		}
-		defer own()
+		defer user.sending.Release(own)
 		sent, ok := turn(ctx, s.limits.sending, min(maxSending, int64(made.body.Cap())))
 		end()
 		if !ok {
@@ -151,7 +152,7 @@ func (s *Server) built(next func(*visit)) func(*visit) {
 	}
 }
 
-// refuseMade refuses a request whose answer is made but cannot be sent in time.
+// refuseMade refuses a request whose answer is made but cannot be sent.
 func (s *Server) refuseMade(v *visit, made *buffered) {
 	made.drop()
 	s.refuse(v, errBusy)

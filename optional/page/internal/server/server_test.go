@@ -267,6 +267,33 @@ func TestLimits_answersAreMadeFewAtATime(t *testing.T) {
 	})
 }
 
+// Two viewers that ask for much and read nothing keep nobody else from an answer.
+func TestLimits_slowReadersDoNotKeepOthersFromBuilding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{limits: newLimits(), Options: Options{Log: logr.Discard()}, pages: &pages{}}
+		handler := s.built(func(v *visit) { _, _ = v.w.Write(make([]byte, maxUserSending*3/4)) })
+		release := make(chan struct{})
+		var slowOnes, quick sync.WaitGroup
+		ask := func(in *sync.WaitGroup, user string, w http.ResponseWriter) {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/sets", nil)
+			in.Go(func() { handler(&visit{w: w, r: r, viewer: &access.Viewer{Name: user}, now: noon}) })
+		}
+		for range maxUserAnswers {
+			ask(&slowOnes, "one", slow{httptest.NewRecorder(), release})
+			ask(&slowOnes, "two", slow{httptest.NewRecorder(), release})
+		}
+		synctest.Wait()
+		asked, answer := time.Now(), httptest.NewRecorder()
+		ask(&quick, "three", answer)
+		quick.Wait()
+		if took := time.Since(asked); answer.Code != http.StatusOK || took != 0 {
+			t.Errorf("a third viewer is answered %d after %v", answer.Code, took)
+		}
+		close(release)
+		slowOnes.Wait()
+	})
+}
+
 // An account without any right is not shown a fleet of nothing.
 func TestNothingAllowedIsForbidden(t *testing.T) {
 	w := newWorld(t)
