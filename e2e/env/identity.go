@@ -53,7 +53,7 @@ func (ps *Processes) identity(ctx context.Context, c *Cluster, namespace, accoun
 	return c.writeKubeconfig(account, &clientcmdapi.AuthInfo{TokenFile: path})
 }
 
-// tokenFile returns the path of the token that [processes.identity] keeps current.
+// tokenFile returns the path of the token that [Processes.identity] keeps current.
 func tokenFile(c *Cluster, account string) string { return filepath.Join(c.folder, account+".token") }
 
 func (c *Cluster) writeToken(ctx context.Context, namespace, account, path string, life time.Duration) (err error) {

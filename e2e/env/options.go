@@ -68,8 +68,7 @@ type Options struct {
 	// Rendered runs the hub's own Argo CD with the plugin of rendered mode, and no
 	// Argo CD on the managed clusters.
 	Rendered bool
-	// Page starts the page of the fleet, each replica at an address of its own, see
-	// [Fleet.Page].
+	// Page starts the replicas of the page, each at its own address (see [Product.Page]).
 	Page bool
 	// ArgoCDAccounts has argocd-server authenticate requests, see [Fleet.StartArgoCDServer].
 	ArgoCDAccounts bool
@@ -90,7 +89,7 @@ type Options struct {
 	// AddOnManager starts Open Cluster Management's add-on manager on the hub, with its own
 	// account and rights.
 	AddOnManager bool
-	// Node prepares the hub for a kubelet, which the caller starts with [Fleet.Run]: every
+	// Node prepares the hub for a kubelet, which the caller starts: every
 	// admission plugin, the authorizer of nodes, the controllers that Deployments need. It
 	// leaves it to the caller to install the product.
 	Node bool

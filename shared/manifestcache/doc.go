@@ -12,13 +12,13 @@
 //     patches and deletes say of which version they are, and one work may follow another;
 //   - labels and annotations of the pull model: whose the work is, and what it carries;
 //   - in the place of the spec what propagation compares before it writes: [Stored];
-//   - of the status the [status.Facts], and in [Extra] what only some works have.
+//   - of the status the status.Facts, and in [Extra] what only some works have.
 //
 // Owners, finalizers, managed fields, the spec, conditions and feedback of other manifests,
 // and why something is as it should be have no reader and are left out. What a managed
 // cluster wrote is bounded before anything of it is kept.
 //
-// Of an Application, [TrimApplication] keeps what [argocd.Application] has: spec, operation
+// Of an Application, [TrimApplication] keeps what argocd.Application has: spec, operation
 // and status are the bytes that the user or Argo CD wrote, since they are delivered,
 // compared and patched. It leaves out managed fields, kubectl's copy of the object, and the
 // lists of a status (resources, history, summary, the resources of a sync) that a hub's own

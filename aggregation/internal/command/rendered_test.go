@@ -64,7 +64,7 @@ func (w *world) fares(a *argocd.Application, health, sync string) {
 	w.must(applications(w.t).Patch(w.t.Context(), a, client.RawPatch("application/merge-patch+json", []byte(status))))
 }
 
-// rows waits for a report's rows, "application health sync [conditions]" each.
+// rows waits for a report's rows, "application health sync conditions..." each.
 func (w *world) rows(report string, want ...string) {
 	w.t.Helper()
 	w.says(report, fmt.Sprint("with rows ", want), func(r *v1alpha1.MulticlusterApplicationSetReport) error {

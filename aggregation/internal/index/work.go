@@ -31,8 +31,8 @@ func belongs(w *manifestcache.Work) bool {
 	return ok && w.HubName != "" && set.Namespace == w.HubNamespace && strings.HasPrefix(w.Name, prefix[:min(len(prefix), maxPrefix)])
 }
 
-// maxPrefix is how much of an Application's name is always in that of its work, see
-// [contract.SafeWorkName].
+// maxPrefix is how many bytes of an Application's name the name of its ManifestWork always has
+// (see contract.SafeWorkName).
 const maxPrefix = 170
 
 // setOf is the ApplicationSet in whose report the work has a row.

@@ -35,7 +35,7 @@ func away(name string) status.Cluster {
 	return status.Cluster{Name: name, Exists: true, Since: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), Message: "no lease."}
 }
 
-// lines are the rows of guestbook, "application on cluster: health sync [conditions]" each.
+// lines are the rows of guestbook, "application on cluster: health sync conditions..." each.
 func lines(r *Rows) []string {
 	all := []string{}
 	for _, row := range r.Rows(guestbook) {

@@ -207,8 +207,8 @@ func (s *sweeper) enqueue(app types.NamespacedName) {
 	s.queue.Add(request)
 }
 
-// Start implements [source.Source]: it sweeps from now on. The first list of works without
-// the label is that of [sweeper.WaitForSync].
+// Start begins to sweep, as a source of controller-runtime does. [sweeper.WaitForSync] makes the
+// first list of works without the label.
 func (s *sweeper) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s.queue = queue
 	go func() {

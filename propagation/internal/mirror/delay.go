@@ -49,7 +49,7 @@ type facts struct {
 	reason   status.Reason
 	// shown: the status shows a change as pending.
 	shown bool
-	// requested: the status shows no operation, and the hub asks for one (see [request.Run]).
+	// requested: the status shows no operation, and the hub asks for one (see request.Run).
 	requested bool
 	graces    graces
 }

@@ -36,7 +36,7 @@
 //
 // Argo CD's CRD wants phase, startedAt and operation in an operationState, and status in sync;
 // operation is what the hub asked for, bounded, or is automated for one that the cluster began (see
-// [request.Run]). reconciledAt changes every few minutes on every Application: it goes with other
+// request.Run). reconciledAt changes every few minutes on every Application: it goes with other
 // changes, and alone once for each operation, when it is after its end. Until then Argo CD's
 // notifications controller sends nothing (isAppSyncStatusRefreshed in v2.14 to v3.5), and Kargo
 // takes no health for that of the promoted version.

@@ -16,7 +16,7 @@ type memory struct {
 	mu      sync.Mutex
 	entries map[types.NamespacedName]entry // of those that have one
 	// sources are the ManifestWorks that the stored statuses come from (see
-	// [status.FillTransientGaps]).
+	// status.FillTransientGaps).
 	sources map[types.NamespacedName]types.UID
 	// initial is how many Applications wait for their first status.
 	initial int

@@ -5,5 +5,5 @@
 // that makes a stored ManifestWork the wanted one. It is pure: objects in, objects out.
 //
 // Where a function takes a cached ManifestWork, that is one whose spec the cache has
-// replaced by [manifestcache.Stored].
+// replaced by manifestcache.Stored.
 package payload

@@ -85,7 +85,7 @@ func idleWithoutSearch(ctx context.Context, b *rig.Rig) {
 	b.Row(rig.AtMost(0.5, "%", "idle: CPU of resourcesync, no search service", used[env.ResourceSync], "of a core"))
 }
 
-// watchIdle watches for [Size.Idle] and returns the percentage of a core that each
+// watchIdle watches for [rig.Size.Idle] and returns the percentage of a core that each
 // binary used, and the requests that an idle one should not make.
 func watchIdle(ctx context.Context, b *rig.Rig, names ...string) (used map[string]float64, others []audit.Entry) {
 	mark, before, began := b.Audit.Mark(), b.Product.Usages(names...), time.Now()

@@ -27,7 +27,7 @@ const (
 	pageChanges = 15 * pageRate
 	// pollEvery is how often an open page asks, as its script does.
 	pollEvery = 1500 * time.Millisecond
-	// atRest is the processor time that a process without work uses at most while [silence] lasts.
+	// atRest is the processor time that a process without work uses at most while [rig.Silence] lasts.
 	atRest = 50 * time.Millisecond
 	// perAccount is how many pages one user has open.
 	perAccount = 8

@@ -164,8 +164,8 @@ func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte
 	return view.Merge(first, next...)
 }
 
-// get returns what Redis has below a key, [redis.Nil] where that is nothing. It reads no more
-// than a view may have, compressed or not.
+// get returns the value of a key, or redis.Nil if Redis has no such key. It reads at most as many
+// bytes as a view may have, compressed or not.
 func (r *Redis) get(ctx context.Context, key string) ([]byte, error) {
 	raw, err := r.client.GetRange(ctx, key+r.suffix, 0, view.MaxDecoded).Bytes()
 	switch {
