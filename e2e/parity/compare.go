@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// verdict is what the hub has of a field of the managed cluster's status.
+// verdict is the state of a field of the managed cluster's status on the hub.
 type verdict string
 
 const (
