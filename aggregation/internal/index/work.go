@@ -21,10 +21,10 @@ func keyOf(w *manifestcache.Work) types.NamespacedName {
 	return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 }
 
-// belongs reports whether the work has a row in a report. Its agent may write any annotation:
-// an ApplicationSet makes Applications in its own namespace only, and a work's name, which
-// nothing can change, begins with the Application's. It may still name another Application of
-// that name: that would take the Applications of the hub to find out.
+// belongs reports whether the work has a row in a report. Its agent may write any annotation. But
+// an ApplicationSet only creates Applications in its own namespace, and the name of a work, which
+// nothing can change, begins with the Application's. It may still name another Application of that
+// name. Only the hub's Applications could show that.
 func belongs(w *manifestcache.Work) bool {
 	set, ok := w.ApplicationSet()
 	prefix := w.HubName + "-"
@@ -35,14 +35,13 @@ func belongs(w *manifestcache.Work) bool {
 // (see contract.SafeWorkName).
 const maxPrefix = 170
 
-// setOf is the ApplicationSet in whose report the work has a row.
+// setOf returns the ApplicationSet in whose report the work has a row.
 func setOf(w *manifestcache.Work) types.NamespacedName {
 	set, _ := w.ApplicationSet()
 	return set
 }
 
-// placeOf is where the Application is delivered to; without a namespace it is not
-// known yet.
+// placeOf returns where the Application is delivered. Without a namespace that is not known yet.
 func placeOf(w *manifestcache.Work) place { return place{w.Namespace, w.AppNamespace, w.HubName} }
 
 // appOf is the identity of the row.
