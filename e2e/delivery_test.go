@@ -143,7 +143,7 @@ func deleteWaitsForThePrune(t *testing.T, cluster string) {
 }
 
 // An Application without the pull label any more is withdrawn, and stays on the hub.
-func TestWithdrawByLabel(t *testing.T) {
+func TestRemoval_byLabel(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, withdrawByLabel)
 }

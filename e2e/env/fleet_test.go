@@ -107,7 +107,7 @@ func accepts(t *testing.T, address string) bool {
 
 // A start that fails says which part failed, shows the end of its log, and leaves
 // nothing but the logs.
-func TestFailedStartTellsWhy(t *testing.T) {
+func TestStart_failureNamesTheReason(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	_, err := env.Start(t.Context(), env.Options{HubOnly: true, Product: []string{}, APIServer: []string{"--no-such-flag"}})
 	if err == nil {

@@ -421,7 +421,7 @@ spec:
 
 // A cluster that goes away keeps its last tree, which says so, also after the page was
 // closed and the viewer was restarted; it is taken back when the cluster is back.
-func TestView_ofClusterThatIsAwayIsItsLast(t *testing.T) {
+func TestView_ofUnreachableClusterIsItsLast(t *testing.T) {
 	const name = "cluster1-guestbook"
 	p := openPage(t, name, live.Admin)
 	p.await(t, "the tree", func(text string) bool { return strings.Contains(text, "guestbook-ui") })

@@ -118,7 +118,7 @@ func TestTrimCluster(t *testing.T) {
 
 // The Application that a work carries is the first that is reported; more of them
 // cannot speak for it.
-func TestOneApplicationSpeaks(t *testing.T) {
+func TestOneApplicationCounts(t *testing.T) {
 	w := work(func(w *workv1.ManifestWork) {
 		m := &w.Status.ResourceStatus.Manifests
 		other := (*m)[1].DeepCopy()

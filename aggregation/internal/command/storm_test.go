@@ -13,7 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-func TestStormCostsFewWrites(t *testing.T) {
+func TestBurstCostsFewWrites(t *testing.T) {
 	const apps = 200
 	w := newWorld(t)
 	through := &tap{}

@@ -83,7 +83,7 @@ func TestSetSearch_countsForPlacesOfWorksOnly(t *testing.T) {
 }
 
 // Search may not have answered for a part of the fleet since its pod started.
-func TestRemember_untilSearchSpeaksForAllClusters(t *testing.T) {
+func TestRemember_untilSearchCoversAllClusters(t *testing.T) {
 	fleet := func() *Index {
 		x, _ := spied()
 		for _, c := range []string{"a", "b"} {

@@ -27,8 +27,8 @@ func TestTokenRotation(t *testing.T) {
 	w.eventually("search is still read", hasCondition)
 }
 
-// TestTokenWithdrawn withdraws the token before there is another.
-func TestTokenWithdrawn(t *testing.T) {
+// TestTokenRevoked revokes the token before there is another one.
+func TestTokenRevoked(t *testing.T) {
 	w := start(t)
 	from := w.polled()
 	w.withdraw(w.token)

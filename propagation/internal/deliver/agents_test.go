@@ -50,7 +50,7 @@ func unnamed(a *argocd.Application) {
 
 // What is pulled goes on as before on a cluster with an agent, which is ignored to leave it
 // alone; a restart writes nothing.
-func TestPulledBesideAnAgent(t *testing.T) {
+func TestPulled_onAClusterWithAnAgent(t *testing.T) {
 	namespace, with := hubWithAgents(t)
 	p, elsewhere := newPlace(t), newPlace(t)
 	first := start(t, with)

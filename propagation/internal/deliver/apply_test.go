@@ -274,7 +274,7 @@ func TestDelivers(t *testing.T) {
 	withdrawn(t, app)
 }
 
-func TestKeepsFinalizerUntilGone(t *testing.T) {
+func TestKeepsFinalizerUntilRemoved(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })

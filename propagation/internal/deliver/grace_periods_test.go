@@ -154,7 +154,7 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 
 // A slip in what is optional keeps the copy as it is, and says so; without a
 // binding it goes all the same.
-func TestSlipKeepsTheCopy(t *testing.T) {
+func TestInvalidSettingKeepsTheDelivery(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	app := p.deploy("guestbook")

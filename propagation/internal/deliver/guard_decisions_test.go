@@ -275,7 +275,7 @@ func TestBudget_restartKeepsAllowedEnds(t *testing.T) {
 }
 
 // What a tenant removes does not hold what an administrator revokes.
-func TestBudget_tenantDoesNotHoldRevocation(t *testing.T) {
+func TestBudget_tenantDoesNotHoldLostPermissions(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
 	other := newCluster(t)

@@ -364,7 +364,7 @@ func (s *slowLooks) wait(ctx context.Context) error {
 
 // After a start nothing goes before every Application that has a ManifestWork was looked
 // at: the first few that are found to be gone look like the few that may go at any time.
-func TestGuardWaitsForFirstLooks(t *testing.T) {
+func TestBudget_waitsForFirstPlans(t *testing.T) {
 	on := guarded(newHubNamespace(t))
 	first := start(t, on)
 	g := generate(t, argocd.ResourcesFinalizer)

@@ -387,7 +387,7 @@ func TestOrphanOfALostCluster(t *testing.T) {
 }
 
 // A word that cannot be followed costs nothing: what is delivered stays as it is.
-func TestDeletionPolicy_invalidValueWithdrawsNothing(t *testing.T) {
+func TestDeletionPolicy_invalidValueRemovesNothing(t *testing.T) {
 	start(t)
 	g := generate(t, argocd.ResourcesFinalizer)
 	deletionPolicy(t, g.set, "orphans")

@@ -248,7 +248,7 @@ func TestPauseCountsWhatWaits(t *testing.T) {
 }
 
 // A value that cannot be followed is reported on the object that has it.
-func TestBadPauseIsToldOf(t *testing.T) {
+func TestPause_invalidValueIsReported(t *testing.T) {
 	start(t)
 	g := generate(t)
 	for kind, o := range map[string]client.Object{argocd.ApplicationSetKind: g.set, "Namespace": namespace(g.namespace), "ManagedCluster": clusterObject(g.cluster)} {

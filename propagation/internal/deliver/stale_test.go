@@ -52,7 +52,7 @@ func TestEnd_restsOnTheAPIServer(t *testing.T) {
 
 // What the cache says of clusters and decisions withdraws nothing: the API server
 // has to say it, too.
-func TestStaleFactsWithdrawNothing(t *testing.T) {
+func TestStaleFactsRemoveNothing(t *testing.T) {
 	// Only what is the test's own is outdated: if all were, the guard would hold everything.
 	for name, stale := range map[string]func(*place, client.Object, client.ObjectList) error{
 		"decisions": func(p *place, _ client.Object, list client.ObjectList) error {
@@ -153,7 +153,7 @@ func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
 }
 
 // A copy is not withdrawn for a target that the user has taken back already.
-func TestStaleTargetWithdrawsNothing(t *testing.T) {
+func TestStaleTargetRemovesNothing(t *testing.T) {
 	p := newPlace(t)
 	other := newCluster(t)
 	p.bind(p.cluster, other)

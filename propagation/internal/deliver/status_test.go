@@ -24,7 +24,7 @@ import (
 
 // Each cause is said with its remedy and an Event, and goes when the cause goes;
 // the conditions of others stay.
-func TestSaysWhyAndTakesItBack(t *testing.T) {
+func TestStatus_reportsReasonAndRemovesIt(t *testing.T) {
 	start(t)
 	cases := map[string]struct {
 		breakIt func(*argocd.Application)

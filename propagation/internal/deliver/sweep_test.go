@@ -111,7 +111,7 @@ func TestLabelIsPutBack(t *testing.T) {
 }
 
 // The deletion of an Application finds its work without the label, too.
-func TestUnlabelledWorkIsWithdrawnAndWaitedFor(t *testing.T) {
+func TestUnlabelledWorkIsRemovedAndWaitedFor(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	app := p.deploy("unlabelled", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })

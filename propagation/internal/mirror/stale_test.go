@@ -27,7 +27,7 @@ func errNot(s *hubStatus) error { return fmt.Errorf("status is %s, %q", s.short(
 
 // A cluster that is not available turns no light green, and everything comes back
 // by itself.
-func TestClusterAway(t *testing.T) {
+func TestClusterUnreachable(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster, other := f.cluster(), f.cluster()
@@ -168,7 +168,7 @@ func TestChangeIsNotTakenBack(t *testing.T) {
 }
 
 // To a change that Argo CD has no answer to, the answer is not waited for for ever.
-func TestNoWordOnAChange(t *testing.T) {
+func TestChangeWithoutAReport(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{ApplyGrace: time.Millisecond, CompareGrace: time.Millisecond}, nil)
 	cluster := f.cluster().Name

@@ -177,7 +177,7 @@ func TestDryRun(t *testing.T) {
 
 // A cluster that is let go of without proof is told of, with the certificates that it may
 // have kept; one that has proven that its key is gone is not.
-func TestAbandonedIsTold(t *testing.T) {
+func TestAbandoned_isReported(t *testing.T) {
 	f := newFixture(t)
 	proven, lost := f.cluster(), f.cluster()
 	f.Start(nil)
