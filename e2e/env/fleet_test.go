@@ -105,8 +105,8 @@ func accepts(t *testing.T, address string) bool {
 	return conn.Close() == nil
 }
 
-// A start that fails says which part failed, shows the end of its log, and leaves
-// nothing but the logs.
+// The error of a failed start names the part that failed and has the end of its log. Only the logs
+// remain.
 func TestStart_failureNamesTheReason(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	_, err := env.Start(t.Context(), env.Options{HubOnly: true, Product: []string{}, APIServer: []string{"--no-such-flag"}})

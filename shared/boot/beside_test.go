@@ -125,7 +125,7 @@ func TestConflictingDeployment_missing(t *testing.T) {
 	}
 }
 
-// A manager that runs stops when the other Deployment comes back.
+// A running manager stops when the other Deployment returns.
 func TestConflictingDeployment_stopsIfItReturns(t *testing.T) {
 	c := admin(t)
 	d := deployment(t, c, nil, 0, 0)

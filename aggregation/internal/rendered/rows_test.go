@@ -139,8 +139,7 @@ func TestRows_reportOnlyDifferences(t *testing.T) {
 	}
 }
 
-// One that is made again under its name begins anew: what ran in its earlier life is
-// not its operation.
+// A re-created Application starts again: an operation of its earlier life does not belong to it.
 func TestRows_recreatedApplicationStartsAgain(t *testing.T) {
 	r, _ := spied()
 	r.SetCluster(available("cluster1"))

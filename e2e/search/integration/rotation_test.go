@@ -12,8 +12,8 @@ import (
 
 func edge(from, to string) table.Edge { return table.Edge{From: from, To: to} }
 
-// TestTokenRotation replaces the token before the old one is withdrawn, as a
-// kubelet does: no request fails.
+// TestTokenRotation replaces the token before the old one is revoked, as a kubelet does: no request
+// fails.
 func TestTokenRotation(t *testing.T) {
 	w := start(t)
 	w.witness.always(all(whole, fresh))

@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// begun says whether an agent has begun with a work.
+// begun reports whether an agent has started to apply a work.
 func begun(w *Work, yes bool) {
 	if w.Finalized = yes; !yes {
 		w.Applied = ""

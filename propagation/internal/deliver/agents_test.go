@@ -90,8 +90,8 @@ func TestPulled_onAClusterWithAnAgent(t *testing.T) {
 	})
 }
 
-// An Application that goes to an agent by its destination is not delivered twice: it keeps
-// what it has, and says so, until one of the two lets go of it.
+// An Application with an agent as its destination is not delivered twice. It keeps what it has, and
+// reports that, until one of the two releases it.
 func TestNotDeliveredTwice(t *testing.T) {
 	namespace, with := hubWithAgents(t)
 	p := newPlace(t)
@@ -112,7 +112,7 @@ func TestNotDeliveredTwice(t *testing.T) {
 		t.Errorf("what runs was touched: generation %d, was %d", now.Generation, work.Generation)
 	}
 
-	edit(t, app, func(a *argocd.Application) { a.Labels[argocd.IgnoreSyncLabel] = "true" }) // the principal lets go
+	edit(t, app, func(a *argocd.Application) { a.Labels[argocd.IgnoreSyncLabel] = "true" }) // the principal releases it
 	says(t, app, policy.ErrorCondition, "")
 	testkit.Eventually(t, "the edit", func() error { return errors.Join(carries(t, app, `"path":"edited"`), carries(t, app, ignored)) })
 	remove(t, secret)

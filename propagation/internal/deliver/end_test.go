@@ -173,7 +173,7 @@ func TestDelete_withoutCascadeWaitsForTheClustersFinalizers(t *testing.T) {
 	testkit.Until(t, "the metric to have none", func() bool { return sum(t, "propagation_works_ending", "waits_for", decide.WaitsForFinalizer) == 0 })
 }
 
-// One that was to stay and is to go now goes once its agent knows.
+// A change from orphan to prune takes effect once the agent has applied it.
 func TestDelete_fromOrphanToPruneWaitsForAgent(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
@@ -246,7 +246,8 @@ func TestPermissionLost_isNotDelayedByTenantOrAgent(t *testing.T) {
 	}
 }
 
-// A tenant's orphan counts beside a revocation: what runs stays, and follows no git any more.
+// A tenant's orphan policy counts after a lost permission: the workload stays, and does not follow
+// git any more.
 func TestPermissionLost_ofAnOrphanLeavesItWithoutAutomation(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -262,7 +263,7 @@ func TestPermissionLost_ofAnOrphanLeavesItWithoutAutomation(t *testing.T) {
 	}
 }
 
-// An administrator's pause holds a revocation for as long as it says, and no longer.
+// An administrator's pause delays a removal after a lost permission until it expires.
 func TestPermissionLost_waitsForPauseOfTheNamespace(t *testing.T) {
 	start(t)
 	p := newPlace(t)

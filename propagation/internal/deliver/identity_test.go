@@ -262,7 +262,7 @@ func TestMove_toARefusingClusterKeepsTheFormerCopy(t *testing.T) {
 	}
 }
 
-// A mass move within clusters is counted as what it is, withdrawals of the former copies.
+// A mass move within clusters counts as removals of the former copies.
 func TestMove_ofManyCountsAsRemovals(t *testing.T) {
 	space := newHubNamespace(t)
 	start(t, guarded(space), anywhere(t, "elsewhere"))

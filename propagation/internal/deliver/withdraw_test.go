@@ -233,15 +233,15 @@ func TestLeavesOthersFinalizers(t *testing.T) {
 		a.Labels, a.Annotations, a.Finalizers = nil, nil, []string{argocd.ResourcesFinalizer}
 	})
 	remove(t, other)
-	delivered(t, p.deploy("guestbook"), p.cluster) // by then the other one was looked at
+	delivered(t, p.deploy("guestbook"), p.cluster) // by then the other one was reconciled
 	if err := gone(other); err == nil {
 		t.Error("an Application that is not pulled was released")
 	}
 	edit(t, other, func(a *argocd.Application) { a.Finalizers = nil })
 }
 
-// Whatever cannot be read is not gone: nothing is withdrawn while the API server
-// does not answer, and everything is once it does.
+// An object that cannot be read is not deleted: nothing is removed while the API server does not
+// respond, and everything is once it does.
 func TestRemoves_nothingAfterAReadError(t *testing.T) {
 	var failing atomic.Bool
 	asked := make(chan struct{}, 1000)

@@ -137,8 +137,8 @@ func TestTerminatingStays(t *testing.T) {
 	}
 }
 
-// A new Application is written to once, with what its cluster says first: not
-// before with what is not known. One that says something wrong does not wait.
+// A new Application gets one write, with its cluster's first report, and none before that. A report
+// of a problem does not wait.
 func TestFirstStatus_isTheClusters(t *testing.T) {
 	f := newFleet(t)
 	// A wait that no test run can reach: only the answer of the agent ends it.
