@@ -64,57 +64,57 @@ type Step struct {
 }
 
 // Plan returns the write that brings the existing Secret of a cluster, from the cache, to the
-// desired state. cluster is nil if the ManagedCluster does not exist. is is nil if the Secret does
-// not exist or belongs to another writer. Plan leaves the latter alone.
-func Plan(is *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Want) (Step, error) {
-	if is != nil && !IsOwn(is) {
+// desired state. existing is nil if there is none, and cluster if the ManagedCluster does not exist.
+// Plan leaves a Secret of another writer alone.
+func Plan(existing *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Want) (Step, error) {
+	if existing != nil && !IsOwn(existing) {
 		return Step{}, nil
 	}
 	if !Registrable(cluster) {
-		return removal(is, "the cluster is gone or not accepted"), nil
+		return removal(existing, "the cluster is gone or not accepted"), nil
 	}
 	if !want.Registered {
-		return released(is, want.Released)
+		return released(existing, want.Released)
 	}
-	if is == nil {
+	if existing == nil {
 		return Step{Verb: VerbCreate, Why: "the cluster is to be registered", Secret: secretFor(cluster, namespace, instanceLabel, want)}, nil
 	}
-	if (want.KeepShape || !want.Decided) && want.Agent == nil && ofAnAgent(is) {
+	if (want.KeepShape || !want.Decided) && want.Agent == nil && ofAnAgent(existing) {
 		return Step{}, nil
 	}
 	if !want.Decided { // holders without a decision stay
-		want.Holders = slices.Sorted(maps.Keys(union(want.Holders, without(Holders(is), want.Released))))
+		want.Holders = slices.Sorted(maps.Keys(union(want.Holders, without(Holders(existing), want.Released))))
 	}
-	should := secretFor(cluster, namespace, instanceLabel, want)
+	desired := secretFor(cluster, namespace, instanceLabel, want)
 	if want.KeepGitOpsClusters {
-		keepGitOpsClusters(is, should)
+		keepGitOpsClusters(existing, desired)
 	}
-	patch, err := repairPatch(is, should, cluster.Labels)
+	patch, err := repairPatch(existing, desired, cluster.Labels)
 	if err != nil || patch == nil {
 		return Step{}, err
 	}
-	return Step{Verb: VerbPatch, Why: "it is not what the cluster and its GitOpsClusters say", Secret: is, patch: patch}, nil
+	return Step{Verb: VerbPatch, Why: "it differs from the cluster and its GitOpsClusters", Secret: existing, patch: patch}, nil
 }
 
-// keepGitOpsClusters copies to want what GitOpsClusters have set in is: its holders, and the
+// keepGitOpsClusters copies to want what GitOpsClusters have set in existing: its holders, and the
 // content for an agent.
-func keepGitOpsClusters(is, want *corev1.Secret) {
-	if holders, held := is.Annotations[contract.GitOpsClustersAnnotation]; held {
+func keepGitOpsClusters(existing, want *corev1.Secret) {
+	if holders, held := existing.Annotations[contract.GitOpsClustersAnnotation]; held {
 		want.Annotations[contract.GitOpsClustersAnnotation] = holders
 	}
-	if !ofAnAgent(is) {
+	if !ofAnAgent(existing) {
 		return
 	}
 	for _, key := range []string{contract.ConfigDigestAnnotation, argocd.SkipReconcileAnnotation} {
-		if value, there := is.Annotations[key]; there {
+		if value, exists := existing.Annotations[key]; exists {
 			want.Annotations[key] = value
 		}
 	}
-	if name, there := is.Labels[argocd.AgentNameLabel]; there {
+	if name, exists := existing.Labels[argocd.AgentNameLabel]; exists {
 		want.Labels[argocd.AgentNameLabel] = name
 	}
 	for _, key := range []string{dataServer, dataConfig} {
-		if value, there := is.Data[key]; there {
+		if value, exists := existing.Data[key]; exists {
 			want.Data[key] = value
 		}
 	}
@@ -123,21 +123,21 @@ func keepGitOpsClusters(is, want *corev1.Secret) {
 // released returns the write for a Secret that no GitOpsCluster needs. A Secret without holders
 // comes from before GitOpsClusters, or was released by force. It stays until a GitOpsCluster takes
 // it over and releases it.
-func released(is *corev1.Secret, by []string) (Step, error) {
-	if is == nil || len(Holders(is)) == 0 {
+func released(existing *corev1.Secret, by []string) (Step, error) {
+	if existing == nil || len(Holders(existing)) == 0 {
 		return Step{}, nil
 	}
-	left := without(Holders(is), by)
+	left := without(Holders(existing), by)
 	if len(left) == 0 {
-		return removal(is, "no GitOpsCluster selects the cluster any more"), nil
+		return removal(existing, "no GitOpsCluster selects the cluster any more"), nil
 	}
-	if len(left) == len(Holders(is)) {
+	if len(left) == len(Holders(existing)) {
 		return Step{}, nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": is.ResourceVersion, "annotations": map[string]any{contract.GitOpsClustersAnnotation: strings.Join(left, ",")},
+		"resourceVersion": existing.ResourceVersion, "annotations": map[string]any{contract.GitOpsClustersAnnotation: strings.Join(left, ",")},
 	}})
-	return Step{Verb: VerbPatch, Why: "a GitOpsCluster does not select the cluster any more", Secret: is, patch: patch}, err
+	return Step{Verb: VerbPatch, Why: "a GitOpsCluster does not select the cluster any more", Secret: existing, patch: patch}, err
 }
 
 func without(list, remove []string) []string {
@@ -154,11 +154,11 @@ func union(lists ...[]string) map[string]bool {
 	return all
 }
 
-func removal(is *corev1.Secret, why string) Step {
-	if is == nil {
+func removal(existing *corev1.Secret, why string) Step {
+	if existing == nil {
 		return Step{}
 	}
-	return Step{Verb: VerbDelete, Why: why, Secret: is}
+	return Step{Verb: VerbDelete, Why: why, Secret: existing}
 }
 
 // Holders returns the GitOpsClusters that a Secret lists as its holders.

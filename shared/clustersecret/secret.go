@@ -94,13 +94,13 @@ func ofAnAgent(secret *corev1.Secret) bool {
 }
 
 // givenBefore reports whether we set an annotation that is not desired any more.
-func givenBefore(is *corev1.Secret) func(key string) bool {
+func givenBefore(existing *corev1.Secret) func(key string) bool {
 	return func(key string) bool {
 		switch key {
 		case contract.GitOpsClustersAnnotation, contract.ConfigDigestAnnotation:
 			return true
 		case argocd.SkipReconcileAnnotation:
-			return ofAnAgent(is)
+			return ofAnAgent(existing)
 		}
 		return false
 	}
@@ -128,18 +128,18 @@ func argocdOwned(key, instanceLabel string) bool {
 // any more. Labels of other writers stay. Earlier versions have no list of copies: they copied
 // every label, and removed all others except those that Argo CD adds. For the latter, only labels
 // that the cluster still has count as copies.
-func copiedBefore(is *corev1.Secret, cluster map[string]string) func(key string) bool {
-	list, listed := is.Annotations[contract.CopiedLabelsAnnotation]
+func copiedBefore(existing *corev1.Secret, cluster map[string]string) func(key string) bool {
+	list, listed := existing.Annotations[contract.CopiedLabelsAnnotation]
 	copied := strings.Split(list, ",")
 	return func(key string) bool {
 		switch {
-		case key == argocd.AgentNameLabel && ofAnAgent(is):
+		case key == argocd.AgentNameLabel && ofAnAgent(existing):
 			return true
 		case listed:
 			return slices.Contains(copied, key)
 		case strings.HasPrefix(key, argocd.KeyPrefix):
-			value, there := cluster[key]
-			return there && value == is.Labels[key]
+			value, exists := cluster[key]
+			return exists && value == existing.Labels[key]
 		}
 		return true
 	}
@@ -147,14 +147,14 @@ func copiedBefore(is *corev1.Secret, cluster map[string]string) func(key string)
 
 // repairPatch returns the merge patch that changes the existing Secret into the desired one, or
 // nil. cluster has the labels of the ManagedCluster.
-func repairPatch(is, want *corev1.Secret, cluster map[string]string) ([]byte, error) {
-	labels := difference(is.Labels, want.Labels, func(a, b string) bool { return a == b }, copiedBefore(is, cluster))
-	annotations := difference(is.Annotations, want.Annotations, func(a, b string) bool { return a == b }, givenBefore(is))
-	data := difference(is.Data, want.Data, sameData, func(string) bool { return true })
+func repairPatch(existing, want *corev1.Secret, cluster map[string]string) ([]byte, error) {
+	labels := difference(existing.Labels, want.Labels, func(a, b string) bool { return a == b }, copiedBefore(existing, cluster))
+	annotations := difference(existing.Annotations, want.Annotations, func(a, b string) bool { return a == b }, givenBefore(existing))
+	data := difference(existing.Data, want.Data, sameData, func(string) bool { return true })
 	if len(labels) == 0 && len(annotations) == 0 && len(data) == 0 {
 		return nil, nil
 	}
-	metadata := map[string]any{"resourceVersion": is.ResourceVersion}
+	metadata := map[string]any{"resourceVersion": existing.ResourceVersion}
 	patch := map[string]any{"metadata": metadata}
 	if len(labels) > 0 {
 		metadata["labels"] = labels
@@ -167,24 +167,26 @@ func repairPatch(is, want *corev1.Secret, cluster map[string]string) ([]byte, er
 	}
 	raw, err := json.Marshal(patch)
 	if err != nil {
-		return nil, fmt.Errorf("encode patch of Secret %s/%s: %w", is.Namespace, is.Name, err)
+		return nil, fmt.Errorf("encode patch of Secret %s/%s: %w", existing.Namespace, existing.Name, err)
 	}
 	return raw, nil
 }
 
 // sameData compares a cached value with a desired one.
-func sameData(is, want []byte) bool { return bytes.Equal(is, want) || bytes.Equal(is, digest(want)) }
+func sameData(existing, want []byte) bool {
+	return bytes.Equal(existing, want) || bytes.Equal(existing, digest(want))
+}
 
-// difference returns the patch from is to want, with nil for members to remove.
-func difference[V any](is, want map[string]V, same func(a, b V) bool, copiedBefore func(key string) bool) map[string]any {
+// difference returns the patch from existing to want, with nil for members to remove.
+func difference[V any](existing, want map[string]V, same func(a, b V) bool, copiedBefore func(key string) bool) map[string]any {
 	change := map[string]any{}
 	for key, value := range want {
-		if current, there := is[key]; !there || !same(current, value) {
+		if current, exists := existing[key]; !exists || !same(current, value) {
 			change[key] = value
 		}
 	}
-	for key := range is {
-		if _, there := want[key]; !there && copiedBefore(key) {
+	for key := range existing {
+		if _, exists := want[key]; !exists && copiedBefore(key) {
 			change[key] = nil
 		}
 	}

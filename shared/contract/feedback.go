@@ -239,8 +239,8 @@ func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
 
 // IsStatusFeedback reports whether [ParseFeedback] reads the feedback value of that name.
 func IsStatusFeedback(name string) bool {
-	known, is := feedback[name]
-	return is && known.set != nil
+	known, exists := feedback[name]
+	return exists && known.set != nil
 }
 
 // BoundFeedback returns the values that [ParseFeedback] and package request read, each name once.
@@ -259,15 +259,15 @@ func each(values []workv1.FeedbackValue, rejected *Rejected, f func(v *value, te
 	var seen uint64
 	values = Clip(values, MaxValues, rejected)
 	for i := range values {
-		known, is := feedback[values[i].Name]
-		if !is || seen&known.bit != 0 {
+		known, ok := feedback[values[i].Name]
+		if !ok || seen&known.bit != 0 {
 			continue
 		}
-		text, is := scalar(&values[i].Value, rejected)
-		if !is {
+		text, ok := scalar(&values[i].Value, rejected)
+		if !ok {
 			continue
 		}
-		if text, is = known.bound(text, rejected); is {
+		if text, ok = known.bound(text, rejected); ok {
 			seen |= known.bit
 			f(known.value, text)
 		}

@@ -79,7 +79,7 @@ func trimApplication(app *argocd.Application, specLimit int, specs *Specs) {
 	app.TypeMeta = metav1.TypeMeta{}
 	app.ManagedFields = nil
 	app.Namespace = Intern(app.Namespace)
-	if _, there := app.Annotations[corev1.LastAppliedConfigAnnotation]; there {
+	if _, exists := app.Annotations[corev1.LastAppliedConfigAnnotation]; exists {
 		app.Annotations = maps.Clone(app.Annotations)
 		delete(app.Annotations, corev1.LastAppliedConfigAnnotation)
 	}

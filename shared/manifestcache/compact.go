@@ -28,8 +28,8 @@ func Transform(stored func(*workv1.ManifestWork) Stored, count func(*contract.Re
 		}
 		var s *Stored
 		if stored != nil {
-			is := stored(full)
-			s = &is
+			compared := stored(full)
+			s = &compared
 		}
 		w, rejected := Compact(full, s)
 		count(&rejected)

@@ -19,8 +19,8 @@ const maxMetadata = 4 << 10
 // version come first.
 func own(all map[string]string, room *int, rejected *contract.Rejected) (kept map[string]string) {
 	take := func(key string) {
-		value, there := all[key]
-		if _, have := kept[key]; !there || have {
+		value, exists := all[key]
+		if _, have := kept[key]; !exists || have {
 			return
 		}
 		size := len(key) + len(value)

@@ -47,8 +47,8 @@ func (p *pool[T]) share(value T, encoded []byte, tight func(T) T) T {
 	key := sha256.Sum256(encoded)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if is, there := p.kept[key]; there {
-		return is
+	if existing, exists := p.kept[key]; exists {
+		return existing
 	}
 	if p.kept == nil || p.bytes+size > p.most {
 		p.kept, p.bytes = map[[sha256.Size]byte]T{}, 0

@@ -134,7 +134,7 @@ func (s *Specs) omit(app *argocd.Application) json.RawMessage {
 		kept[omittedHash] = s.hash(app)
 	}
 	for _, name := range []string{"project", "destination"} {
-		if value, there := fields[name]; there && len(value) <= maxReference {
+		if value, exists := fields[name]; exists && len(value) <= maxReference {
 			kept[name] = value
 		}
 	}

@@ -152,7 +152,7 @@ func list(revision string, revisions []string) string {
 
 // unlist decodes what list returns.
 func unlist(text string) (revision string, revisions []string) {
-	if several, is := strings.CutSuffix(text, separator); is {
+	if several, ok := strings.CutSuffix(text, separator); ok {
 		return "", strings.Split(several, separator)
 	}
 	return text, nil

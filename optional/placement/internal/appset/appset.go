@@ -78,7 +78,7 @@ func Trim(in any) (any, error) {
 		return in, nil
 	}
 	kept := metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, UID: a.UID, ResourceVersion: a.ResourceVersion, Generation: a.Generation}
-	if value, there := a.Annotations[RefreshAnnotation]; there {
+	if value, exists := a.Annotations[RefreshAnnotation]; exists {
 		kept.Annotations = map[string]string{RefreshAnnotation: value}
 	}
 	if len(a.Spec) > 0 {
