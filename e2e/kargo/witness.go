@@ -65,8 +65,8 @@ func watch(ctx context.Context, c *env.Cluster) (_ *witness, err error) {
 }
 
 func (w *witness) see(object any) {
-	app, is := object.(*argocd.Application)
-	if !is {
+	app, ok := object.(*argocd.Application)
+	if !ok {
 		return
 	}
 	w.mu.Lock()

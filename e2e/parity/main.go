@@ -112,8 +112,8 @@ func (s *shape) settled(ctx context.Context, fleet *env.Fleet, c *env.Cluster) (
 			last, since = saw, time.Now()
 		}
 		want := func(status json.RawMessage) bool {
-			is, other := essence(status), sync+" "+phase
-			return is == health+" "+other || health == anyHealth && strings.HasSuffix(is, " "+other)
+			got, other := essence(status), sync+" "+phase
+			return got == health+" "+other || health == anyHealth && strings.HasSuffix(got, " "+other)
 		}
 		return want(here.Status) && want(there.Status) && time.Since(since) >= quiet, last
 	}))

@@ -32,10 +32,10 @@ func lookAt(process, name string) (saw string, err error) {
 		return "", err
 	}
 	var errs []error
-	want := func(what, is, wanted string) {
-		saw += fmt.Sprintf("%s %s, ", what, is)
-		if is != wanted {
-			errs = append(errs, fmt.Errorf("%s %s, want %s", what, is, wanted))
+	want := func(what, got, wanted string) {
+		saw += fmt.Sprintf("%s %s, ", what, got)
+		if got != wanted {
+			errs = append(errs, fmt.Errorf("%s %s, want %s", what, got, wanted))
 		}
 	}
 	want("user", strings.Fields(own["Uid"] + " -")[0], "65532")

@@ -184,8 +184,8 @@ func (p *product) exchange(ctx context.Context, name string) {
 			return false, err.Error()
 		}
 		disturbed = errors.Join(disturbed, goesOn(before, now, name))
-		was, is := status(before, name), status(now, name)
-		return disturbed != nil || allReady(now) && is.ImageID != was.ImageID && is.ContainerID != was.ContainerID && is.RestartCount == was.RestartCount+1, states(now)
+		previous, current := status(before, name), status(now, name)
+		return disturbed != nil || allReady(now) && current.ImageID != previous.ImageID && current.ContainerID != previous.ContainerID && current.RestartCount == previous.RestartCount+1, states(now)
 	})
 	took := time.Since(began)
 	must.OK(errors.Join(err, disturbed))
@@ -200,9 +200,9 @@ func (p *product) exchange(ctx context.Context, name string) {
 func goesOn(before, now *corev1.Pod, name string) error {
 	var errs []error
 	for _, each := range containers {
-		was, is := status(before, each), status(now, each)
-		if each != name && (is.ContainerID != was.ContainerID || is.RestartCount != was.RestartCount || !is.Ready) {
-			errs = append(errs, fmt.Errorf("%s does not go on: it was %s, ready=%t, and is %s, ready=%t", each, was.ContainerID, was.Ready, is.ContainerID, is.Ready))
+		previous, current := status(before, each), status(now, each)
+		if each != name && (current.ContainerID != previous.ContainerID || current.RestartCount != previous.RestartCount || !current.Ready) {
+			errs = append(errs, fmt.Errorf("%s does not go on: it was %s, ready=%t, and is %s, ready=%t", each, previous.ContainerID, previous.Ready, current.ContainerID, current.Ready))
 		}
 	}
 	return errors.Join(errs...)

@@ -22,7 +22,7 @@ func all[T client.Object](v *View, cluster string) []T {
 	defer v.mu.Unlock()
 	var found []T
 	for at, object := range v.objects {
-		if o, is := object.(T); is && at.cluster == cluster {
+		if o, ok := object.(T); ok && at.cluster == cluster {
 			found = append(found, o)
 		}
 	}

@@ -93,7 +93,7 @@ func (s *Scenario) remainingOn(ctx context.Context, c *env.Cluster) ([]string, e
 		&argocd.ApplicationList{}, &appsv1.DeploymentList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},
 	} {
 		namespace := notesNamespace
-		if _, is := list.(*argocd.ApplicationList); is {
+		if _, ok := list.(*argocd.ApplicationList); ok {
 			namespace = env.ArgoCDNamespace
 		}
 		names, err := namesOf(ctx, c, list, namespace)
