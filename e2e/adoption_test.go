@@ -24,9 +24,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// An Application that a managed cluster's own people made is observed from the hub, which
-// says what a delivery would change and touches nothing, be it by being deleted; then it is
-// found to have another owner; and then it is taken over. What runs is the same throughout.
+// An Application that already exists on a managed cluster is observed from the hub, which reports
+// what a delivery would change, and touches nothing, even when it is deleted. Then it turns out to
+// have another owner. Then it is taken over. The workload stays the same throughout.
 func TestAdoption(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, adoption)

@@ -22,8 +22,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Argo CD's own words against mistakes are honoured through the delivery. Each test has an
-// ApplicationSet of its own for a cluster, with the parts that it lists.
+// Argo CD's own settings against mistakes work through the delivery. Each test has an
+// ApplicationSet for one cluster, with the parts that it lists.
 
 const worded = `apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
@@ -210,8 +210,8 @@ func TestApplicationsSync(t *testing.T) {
 	}
 }
 
-// Delete=confirm: the cluster's Argo CD waits for a person, the hub says what it waits for,
-// and what runs stays until then.
+// Delete=confirm: the cluster's Argo CD waits for a person, the hub reports what it waits for, and
+// the workload stays until then.
 func TestDeleteConfirm(t *testing.T) {
 	const confirm = "metadata: {annotations: {argocd.argoproj.io/sync-options: Delete=confirm}, name:"
 	alongside(t)

@@ -142,8 +142,8 @@ func deleteWaitsForThePrune(t *testing.T, cluster string) {
 	}
 }
 
-// An Application without the pull label any more is withdrawn, and stays on the hub.
-func TestWithdrawByLabel(t *testing.T) {
+// An Application that loses the pull label is removed from its cluster, and stays on the hub.
+func TestRemoval_byLabel(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, withdrawByLabel)
 }

@@ -108,8 +108,8 @@ func selectClusters(t *testing.T, label string) {
 	}
 }
 
-// awaitHeld waits until every Application is being deleted and says that this is held; all is false
-// if one has gone.
+// awaitHeld waits until every Application is being deleted and reports that this is held. all is
+// false if one does not exist any more.
 func awaitHeld(t *testing.T, held string) (all bool) {
 	t.Helper()
 	await(t, "every Application to be held", func() (bool, string) {
@@ -132,9 +132,10 @@ func awaitHeld(t *testing.T, held string) (all bool) {
 	return all
 }
 
-// empty empties the placement and waits until all of it is held. It returns what ran before. On a
-// busy machine more than a second may pass between two deletions of the ApplicationSet controller:
-// the first ones then go, since few may go without a word, and it begins again.
+// empty empties the placement and waits until all removals are held. It returns the workloads from
+// before. On a busy machine more than a second may pass between two deletions of the ApplicationSet
+// controller. Then the first few are removed, because that needs no approval, and empty starts
+// again.
 func empty(t *testing.T) (before map[string]string) {
 	t.Helper()
 	held := "withdrawal held: 12 of 12 deliveries of ApplicationSet argocd/careful"
@@ -152,7 +153,7 @@ func empty(t *testing.T) (before map[string]string) {
 	return nil
 }
 
-// undo mends the placement, and has the deleted Applications let go.
+// undo corrects the placement and releases the deleted Applications.
 func undo(t *testing.T) {
 	t.Helper()
 	deleted := hubUIDs(t)
@@ -162,7 +163,7 @@ func undo(t *testing.T) {
 	decideCareful(t, "")
 }
 
-// decideCareful annotates the ApplicationSet with a word, none for "".
+// decideCareful annotates the ApplicationSet with an override, or removes it for "".
 func decideCareful(t *testing.T, word string) {
 	t.Helper()
 	value := "null"

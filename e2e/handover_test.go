@@ -14,9 +14,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// The hub lets an Application go and its cluster keeps all of it: the Argo CD there goes on
-// with it by itself, nobody of Open Cluster Management owns it, and no pod restarts, neither
-// then nor when the hub takes it over again.
+// The hub releases an Application and its cluster keeps all of it. The Argo CD there continues with
+// it by itself, and nothing of Open Cluster Management owns it. No pod restarts, neither then nor
+// when the hub takes it over again.
 func TestHandOver(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, handOver)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// A field that the Argo CD of the hub knows and that of the managed cluster does not
-// is delivered where it is known. Elsewhere the cluster's API server refuses the
-// Application, and the hub's says so and names the field.
+// A field that the hub's Argo CD has and the managed cluster's does not is delivered to clusters
+// that have it. Elsewhere the cluster's API server rejects the Application, and the hub's message
+// names the field.
 func TestFieldOfANewerArgoCD(t *testing.T) {
 	alongside(t)
 	const enabled = `{"spec":{"syncPolicy":{"automated":{"enabled":true}}}}`

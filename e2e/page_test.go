@@ -26,7 +26,8 @@ import (
 //go:embed testdata/watched.yaml
 var watched []byte
 
-// Two clusters turn green on each replica of the page, a commit that cannot sync is an error of both, and a cluster whose agent has stopped is not heard of.
+// Two clusters become healthy on each replica of the page, a commit that cannot sync is an error of
+// both, and a cluster whose agent has stopped is unreachable.
 func TestPage(t *testing.T) {
 	token, err := fleet.Product.PageToken(t.Context(), env.PageAccount, time.Hour)
 	if err != nil {

@@ -34,9 +34,9 @@ spec:
     spec: {nodeName: ` + env.NodeName + `, containers: [{name: c, image: "example.invalid/survivor:v1"}]}
 `
 
-// A hub Application is deleted and made again fifty times, half of them while
-// propagation is down: a restore, kubectl replace --force, a regenerated
-// ApplicationSet. What runs on the managed cluster are the same objects throughout.
+// A hub Application is deleted and re-created fifty times, half of them while propagation is down:
+// a restore, kubectl replace --force, a regenerated ApplicationSet. The objects on the managed
+// cluster stay the same throughout.
 func TestRecreatedApplicationKeepsWhatRuns(t *testing.T) {
 	newest := &recreated{cluster: "cluster1", up: 25, down: 5}
 	oldest := &recreated{cluster: "cluster2", up: 5, down: 1} // what the agents differ in is seen in the first few
@@ -74,8 +74,8 @@ func TestRecreatedApplicationKeepsWhatRuns(t *testing.T) {
 	}
 }
 
-// recreated is an Application that is made again up times while propagation runs, and five
-// times in each of down outages of it.
+// recreated is an Application that is re-created up times while propagation runs, and five times in
+// each of down outages.
 type recreated struct {
 	cluster  string
 	up, down int

@@ -53,8 +53,8 @@ func shortLeases() map[string][]string {
 	return map[string][]string{env.Propagation: leases, env.Aggregation: leases}
 }
 
-// approveRemovals approves, or no longer does, that any number of Applications of the
-// Argo CD namespace is withdrawn: together the tests remove more than a group or the hub may.
+// approveRemovals approves the removal of any number of Applications of the Argo CD namespace, or
+// ends that. Together the tests remove more than the limits of a group or the hub.
 func approveRemovals(ctx context.Context, approved bool) error {
 	value := "null"
 	if approved {
@@ -76,8 +76,8 @@ func await(t *testing.T, name string, what func() (holds bool, saw string)) {
 	view.Expect(t, name, what)
 }
 
-// alongside has a test run beside others: it has Applications of its own, counts nothing
-// else, and leaves every part of the fleet alone.
+// alongside runs a test in parallel with others: it has its own Applications, counts nothing else,
+// and stops no part of the fleet.
 func alongside(t *testing.T) {
 	t.Helper()
 	t.Parallel()

@@ -16,9 +16,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// A sync window of the hub's project that names a ManagedCluster holds on that cluster, and
-// on no other. An operation of the hub waits for it, says so on the hub, and is taken up
-// when the window lets operations through; what changes meanwhile waits behind it.
+// A sync window of the hub's project that names a ManagedCluster applies on that cluster, and on no
+// other. An operation of the hub waits for it, the hub reports that, and the operation starts when
+// the window allows it. Meanwhile other changes wait for the operation.
 func TestSyncWindows(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, syncWindows)

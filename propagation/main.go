@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command propagation is one of the three containers of multicluster-integrations.
+// Command propagation delivers Applications to managed clusters, and mirrors their status.
 package main
 
 import (

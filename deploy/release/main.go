@@ -1,15 +1,14 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release builds the images of multicluster-integrations and puts a release
-// together. It needs Go and git, and no container engine. What others do better it
-// leaves to them: cosign signs, helm pushes the chart, the forge attests.
+// Command release builds the images of multicluster-integrations and the files of a release. It needs Go and git, and no
+// container engine. Other tools do the rest: cosign signs, helm pushes the chart, and the forge attests.
 //
 //	release images  -out DIR                            the images as OCI layouts
 //	release make    -version VERSION -registry REGISTRY a whole release, from a clean checkout
-//	release archive -from DIR -out FILE                 layouts as one archive, as docker save writes it
+//	release archive -from DIR -out FILE                 layouts as one archive, in the format of docker save
 //	release push    -from DIR -registry REGISTRY        layouts and chart to a registry
-//	release olm     -out DIR                            the bundle for OLM, of the checkout as it is
+//	release olm     -out DIR                            the bundle for OLM, from the present checkout
 package main
 
 import (
@@ -39,7 +38,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to be stopped
+		os.Exit(1) //nolint:gocritic // nothing has to be stopped
 	}
 }
 
@@ -53,7 +52,7 @@ func run(ctx context.Context, arguments []string) error {
 	return fmt.Errorf("name a command: images, archive, push, make or olm; each prints its flags with -h")
 }
 
-// common are the flags of the commands that build.
+// common has the flags of the commands that build.
 type common struct {
 	root, out, architectures string
 	options                  bundle.Options
@@ -136,7 +135,7 @@ func makeRelease(ctx context.Context, arguments []string) error {
 	return nil
 }
 
-// archive names images as the manifests of the checkout do, unless a flag names another registry.
+// archive names images as the manifests of the checkout do, unless a flag sets another registry.
 func archive(_ context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("archive", flag.ExitOnError)
 	from := flags.String("from", "../../bin/images", "folder of the layouts")
@@ -177,7 +176,7 @@ func push(ctx context.Context, arguments []string) error {
 	return pushChart(ctx, *helm, *chart, *registry)
 }
 
-// pushChart lets helm push, unless the registry has the chart: helm would move the tag.
+// pushChart pushes a chart with helm, unless the registry has it. helm would move the tag.
 func pushChart(ctx context.Context, helm, archive, registry string) error {
 	content, err := os.ReadFile(archive)
 	if err != nil {

@@ -1,11 +1,11 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command agentpair runs argocd-agent's real principal and agents on a fleet of real parts:
-// gitopscluster with its shipped roles brings the agents. With -bring-argocd, Open Cluster
-// Management's add-on manager brings the clusters' Argo CD. Each runs with exactly what was
-// delivered. It prints what it checks and measures, and ends with an error at the first thing that
-// is not so.
+// Command agentpair runs argocd-agent's real principal and agents on a fleet of real parts.
+// gitopscluster with its shipped roles installs the agents. With -bring-argocd, Open Cluster
+// Management's add-on manager installs Argo CD on the clusters. Each part runs exactly as it was
+// delivered. The command prints what it checks and measures, and stops with an error at the first
+// failure.
 package main
 
 import (
@@ -58,7 +58,8 @@ func run(ctx context.Context, binary string, rest time.Duration, bring bool) err
 
 func say(line string) { fmt.Println(line) }
 
-// steps are in their order: each builds on those before it, and returns what it measured.
+// steps returns the steps in their order. Each depends on the ones before it, and returns its
+// measurements.
 func (p *pair) steps(rest time.Duration) (steps []scenario.Step) {
 	add := func(title string, do func(context.Context) string) {
 		steps = append(steps, scenario.Step{Title: title, Run: func(ctx context.Context) error {

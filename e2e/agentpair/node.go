@@ -40,8 +40,7 @@ type node struct {
 	fleet   *env.Fleet
 	cluster *env.Cluster
 	binary  string
-	// variables replace those of the pod: what addresses and ports of a cluster network
-	// are on this machine.
+	// variables replace variables of the pod that have addresses and ports of a cluster network.
 	variables map[string]string
 	health    string // the port of the agent's readiness probe
 
@@ -53,11 +52,11 @@ type node struct {
 	next    time.Time
 }
 
-// play looks again and again until the fleet ends.
+// play calls once repeatedly until the fleet ends.
 func (n *node) play(ctx context.Context, once func(context.Context)) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		err := must.Try(func() { once(ctx) })
-		// A Secret that comes later, a write that another one was before: the next look is soon.
+		// The next call retries after a missing Secret or a conflict.
 		if err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			fmt.Fprintf(os.Stderr, "kubelet of %s: %v\n", n.cluster.Name, err)
 		}
@@ -72,7 +71,7 @@ func (n *node) start(ctx context.Context, uid, namespace string, pod corev1.PodS
 	for _, mount := range container.VolumeMounts {
 		i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
 		if i < 0 || pod.Volumes[i].Secret == nil {
-			continue // the token, for which the kubeconfig stands
+			continue // the token; the kubeconfig replaces it
 		}
 		n.mount(ctx, namespace, pod.Volumes[i].Secret, filepath.Join(folder, mount.MountPath))
 		for name, value := range variables {
@@ -82,7 +81,7 @@ func (n *node) start(ctx context.Context, uid, namespace string, pod corev1.PodS
 		}
 	}
 	for name, value := range n.variables {
-		if _, set := variables[name]; !set || name != "REDIS_ADDR" { // one that the product has set is used
+		if _, set := variables[name]; !set || name != "REDIS_ADDR" { // a variable that the product has set stays
 			variables[name] = value
 		}
 	}
@@ -172,8 +171,8 @@ func (n *node) agent(ctx context.Context) {
 	must.OK(n.cluster.Client.Status().Update(ctx, pod))
 }
 
-// principal runs the pod of the principal's Deployment, whose controller it plays too: the hub
-// has none.
+// principal runs the pod of the principal's Deployment. It also plays the Deployment controller,
+// which the hub does not have.
 func (n *node) principal(ctx context.Context) {
 	d := &appsv1.Deployment{}
 	must.OK(n.cluster.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: principalName}, d))

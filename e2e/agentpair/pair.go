@@ -110,7 +110,7 @@ func secret(ctx context.Context, c client.Client, name string) *corev1.Secret {
 	return s
 }
 
-// status is that of a GitOpsCluster.
+// status is the status of a GitOpsCluster.
 type status struct {
 	Clusters  struct{ Selected, Registered, Deployed, Connected, Leaving int }
 	Principal struct {
@@ -120,7 +120,7 @@ type status struct {
 	Conditions []metav1.Condition
 }
 
-// await waits until probe says yes. What fails in it is tried again.
+// await waits until probe returns done. A failure in probe is retried.
 func await(ctx context.Context, what string, probe func(context.Context) (done bool, saw string)) {
 	must.OK(env.Wait(ctx, what, func(ctx context.Context) (done bool, saw string) {
 		if err := must.Try(func() { done, saw = probe(ctx) }); err != nil {
@@ -143,7 +143,7 @@ func (p *pair) await(ctx context.Context, what, name string, check func(status) 
 	return last
 }
 
-// connected reports whether n clusters have an agent and there is nothing else to do.
+// connected reports whether n clusters have an agent and nothing else is pending.
 func connected(n int) func(status) bool {
 	return func(s status) bool {
 		return meta.IsStatusConditionTrue(s.Conditions, "Ready") && s.Clusters.Selected == n && s.Clusters.Connected == n && s.Clusters.Leaving == 0
@@ -168,7 +168,7 @@ func awaitApplication(ctx context.Context, c *env.Cluster, namespace, name strin
 
 func well(sync, health string) bool { return sync == "Synced" && health == "Healthy" }
 
-// gone waits for the end of an object.
+// gone waits until an object does not exist any more.
 func gone(ctx context.Context, c *env.Cluster, o client.Object) {
 	await(ctx, fmt.Sprintf("the end of %T %s on %s", o, o.GetName(), c.Name), func(ctx context.Context) (bool, string) {
 		err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), o)

@@ -65,7 +65,7 @@ func (a access) do(ctx context.Context, method, path, agent, body string) (statu
 	request.Header.Set("Content-Type", "application/merge-patch+json")
 	transport := &http.Transport{
 		DisableKeepAlives: true,
-		// what the name of the Service stands for
+		// the address behind the name of the Service
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", target.Port()))
 		},
@@ -102,7 +102,7 @@ func (p *pair) resourceProxy(ctx context.Context) string {
 			must.OK(fmt.Errorf("%s %s: %d, want %d: %.300s, %w", try.method, try.path, status, try.want, answer, err))
 		}
 	}
-	// Each certificate leads to its own cluster, whatever the query says.
+	// Each certificate gives access to its own cluster, whatever the query contains.
 	_, answer, err := p.access(ctx, second).do(ctx, "GET", guestbook, first, "")
 	must.OK(err)
 	if strings.Contains(answer, "by-the-hub") {
@@ -117,8 +117,8 @@ func (p *pair) resourceProxy(ctx context.Context) string {
 	return ""
 }
 
-// tree compares what the Redis proxy has of the resource tree of an Application, under the
-// name by which the hub knows it, with what is in the cluster's Redis.
+// tree compares the resource tree of an Application in the Redis proxy, under the hub's name of it,
+// with the one in the cluster's Redis.
 func (p *pair) tree(ctx context.Context, c *env.Cluster, name, hubs string) {
 	own, proxy := redis.NewClient(&redis.Options{Addr: c.Redis}), redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
 	defer own.Close()
@@ -201,15 +201,15 @@ func (p *pair) newCA(ctx context.Context) string {
 	return text
 }
 
-// selfSigned returns a certificate, and its key, that says what a cluster's would.
+// selfSigned returns a certificate with the subject of a cluster's, and its key.
 func selfSigned(cluster string) (certificate, key []byte) {
 	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	own := must.Get(cert.NewSelfSignedCACert(cert.Config{CommonName: cluster, Organization: []string{"g1"}}, private))
 	return must.Get(cert.EncodeCertificates(own)), must.Get(keyutil.MarshalPrivateKeyToPEM(private))
 }
 
-// impostors are agents with certificates that are not theirs: a real agent with each is not
-// let in, and its log says so.
+// impostors starts a real agent with each of several foreign certificates. The principal must
+// reject it, and the agent's log must show that.
 func (p *pair) impostors(ctx context.Context) string {
 	c := p.fleet.Managed[0]
 	own, server := p.access(ctx, c.Name), secret(ctx, p.hub, "argocd-agent-principal-tls").Data

@@ -86,7 +86,8 @@ func runs(ctx context.Context, c *env.Cluster) {
 func (p *pair) otherNamespace(ctx context.Context) string {
 	c := p.fleet.Managed[0]
 	p.apply(ctx, application("team-a", "theirs", "agents", map[string]any{"name": c.Name, "namespace": "team-a"}))
-	// The cluster's Argo CD looks at its own namespace only: what counts is that it arrives.
+	// The cluster's Argo CD only reads its own namespace, so the test only checks that the
+	// Application arrives.
 	awaitApplication(ctx, c, "team-a", "theirs", func(string, string) bool { return true })
 	return ""
 }
@@ -155,7 +156,8 @@ func (p *pair) autonomous(ctx context.Context) string {
 	c := p.fleet.Managed[1]
 	objects := must.Get(env.ReadObjects(file("autonomous.yaml")))
 	must.OK(unstructured.SetNestedField(objects[0].Object, c.Redis, "spec", "agent", "redis", "address"))
-	// Its Application goes first: the finalizer of a managed one needs a managed agent.
+	// Its Application is deleted first, because the finalizer of a managed Application needs a
+	// managed agent.
 	set := object("argoproj.io/v1alpha1", "ApplicationSet", env.ArgoCDNamespace, "guestbook-agents")
 	must.OK(p.hub.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
 	gone(ctx, p.fleet.Hub, set)

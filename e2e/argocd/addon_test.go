@@ -27,9 +27,10 @@ import (
 // nextTemplate is the AddOnTemplate of a newer Argo CD.
 const nextTemplate = "argocd-3.5.7"
 
-// An existing Argo CD stays as it is. Two clusters get a label, one after the other gets an Argo CD, and an Application that is
-// pulled runs. Another version then reaches one after the other, a Placement that selects nobody
-// for a moment removes nothing, and a cluster can be detached with all that is pulled to it.
+// An existing Argo CD stays unchanged. Two clusters get a label, then one after the other gets an
+// Argo CD, and a pulled Application runs. Another version then reaches one after the other. A
+// Placement that selects nothing for a moment removes nothing, and a cluster can be detached with
+// everything that is pulled to it.
 func TestArgoCDOnClusters(t *testing.T) {
 	t.Run("an existing one stays as it is", existingStays)
 	if !t.Run("two clusters get one", getOne) {

@@ -1,15 +1,13 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures the product on a real API server and etcd and says how it
-// compares with what that server can do:
+// Command bench measures the product on a real API server and etcd and compares it with what that server can do:
 //
 //	bench -size quick|standard|large|xlarge [-out folder]
 //
-// It prints a table and writes it as JSON to the folder. A figure
-// that misses its target is no failure of the run: the status is 0 when it ran.
-// With -gate it is one, for ratios and counts, which mean the same on every machine, and
-// for what is worse than in the committed results beyond the noise of repeated runs.
+// It prints a table and writes it as JSON to the folder. A figure that misses its target is no failure of the run: the exit code is
+// 0 if the run ended. With -gate it is a failure, for ratios and counts, which mean the same on every machine, and for figures that
+// are worse than the committed results beyond the noise of repeated runs.
 package main
 
 import (

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// gap bounds how often changes are looked at.
+	// gap is the longest time between two checks for changes.
 	gap = 50 * time.Millisecond
 	// messageLength is how much of a message a line shows.
 	messageLength = 160

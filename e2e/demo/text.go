@@ -73,7 +73,7 @@ func invitation(fleet *env.Fleet) string {
 // tokenLife is how long a token for the page is good.
 const tokenLife = time.Hour
 
-// page returns where the page of the fleet is and how to see it.
+// page returns the address of the page of the fleet, and how to open it.
 func page(ctx context.Context, fleet *env.Fleet) (_ string, err error) {
 	defer must.Return(&err)
 	address := must.Get(fleet.Product.Page(0))

@@ -81,7 +81,7 @@ func TestChartValues(t *testing.T) {
 	}
 }
 
-// What is said of pods is true of every pod, those of what is off by default included.
+// What holds for pods holds for every pod, including those that are off by default.
 func TestChartValuesOfAllPods(t *testing.T) {
 	objects := chart(t, "gitopscluster.enabled=true", "rendered.enabled=true", "liveview.enabled=true", "page.enabled=true", "networkPolicy.apiServerPorts={8443,16443}", "podLabels.team=a", "podAnnotations.scrape=no",
 		"affinity.nodeAffinity.x=y", "priorityClassName=high", "nodeSelector.role=infra", "tolerations[0].operator=Exists", "image.pullSecrets[0].name=pull")

@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// The examples hold no field that the real CRDs do not know.
+// The examples have no field that the real CRDs do not have.
 func TestExamplesApplyStrictly(t *testing.T) {
 	needNamespace(t, "argocd")
 	for _, path := range []string{"hub", "managed", "namespaced-argocd", "guestbook-app-set.yaml"} {

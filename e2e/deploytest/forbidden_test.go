@@ -25,9 +25,9 @@ var attempts = []attempt{
 	{"delete", "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/any", "", "an Application goes with all that it runs"},
 }
 
-// checkForbidden tries with the tokens of the containers that only read other systems'
-// answers what only propagation may do. The audit log must tell that all of it was
-// refused, and that resourcesync has never changed or read anything but that.
+// checkForbidden tries what only propagation may do, with the tokens of the containers that only
+// read other systems' answers. The audit log must show that all of it was refused, and that
+// resourcesync has never changed or read anything else.
 func checkForbidden(t *testing.T, all []running) {
 	for _, r := range all {
 		if r.name == "propagation" {

@@ -109,8 +109,7 @@ func filesOf(source map[string]any) []string {
 	return files
 }
 
-// Each container goes by an account of its own, with a token that no other container
-// of the pod can read.
+// Each container has a separate account, with a token that no other container of the pod can read.
 func TestEachContainerHasItsOwnIdentity(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {

@@ -123,9 +123,9 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	}
 }
 
-// RHACM's operator owns the CRD of reports: beside it the rhacm overlay is installed, upgraded and
-// removed without a conflict, and leaves the CRD as it is.
-func TestInstallBesideRHACMsDefinition(t *testing.T) {
+// RHACM's operator owns the CRD of reports. With it, the rhacm overlay is installed, upgraded and
+// removed without a conflict, and does not change the CRD.
+func TestInstall_withRHACMsDefinition(t *testing.T) {
 	for _, name := range []string{"argocd", "openshift-gitops", "open-cluster-management"} {
 		needNamespace(t, name)
 	}

@@ -26,7 +26,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// eventually is [testkit.Eventually] for what says whether it is met, and what it saw.
+// eventually is [testkit.Eventually] for a check that returns whether it is met, and the observed
+// state.
 func eventually(t *testing.T, what string, met func() (bool, string)) {
 	t.Helper()
 	testkit.Eventually(t, what, func() error {

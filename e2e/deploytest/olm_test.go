@@ -182,8 +182,8 @@ func (o olm) tokens() []string {
 	return out
 }
 
-// Why the token Secrets are prerequisites: OLM makes a bundle's Secrets before the
-// accounts, and Kubernetes removes a token Secret whose account is not there.
+// The token Secrets are prerequisites because OLM creates a bundle's Secrets before the accounts,
+// and Kubernetes deletes a token Secret without its account.
 func TestTokenSecretComesAfterItsAccount(t *testing.T) {
 	const ns = "token-first"
 	kubectl(t, "create", "namespace", ns)

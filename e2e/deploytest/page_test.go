@@ -34,7 +34,7 @@ func TestPage_isOffUnlessInstalled(t *testing.T) {
 	}
 }
 
-// The page may look, and make reviews; it changes nothing.
+// The page may read and create reviews. It changes nothing.
 func TestPage_rights(t *testing.T) {
 	seen := 0
 	for id, o := range byIdentity(t, kustomize(t, "page")) {

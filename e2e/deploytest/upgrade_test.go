@@ -115,7 +115,7 @@ func upgradeAndBack(t *testing.T, by installer, old, current string) {
 
 	by.install(t, current)
 	keep(t, by.namespace, reports)
-	if by.leaves { // as CHANGELOG.md says: kubectl apply leaves what is no longer shipped
+	if by.leaves { // kubectl apply leaves what is no longer shipped, see CHANGELOG.md
 		kubectl(t, "delete", "networkpolicy", "--ignore-not-found", "-n", "open-cluster-management", "multicluster-integrations-search")
 	}
 	by.uninstall(t, current)

@@ -131,8 +131,8 @@ func (w world) application(name, cluster, set string, finalizers ...string) {
 	applyText(w.t, string(content))
 }
 
-// massDeletion makes Applications of an ApplicationSet and, once they are delivered,
-// deletes them all: more than propagation lets go.
+// massDeletion creates Applications of an ApplicationSet and, once they are delivered, deletes them
+// all, which is more than the budget allows.
 func (w world) massDeletion(cluster, set string, n int) {
 	w.t.Helper()
 	names := make([]string, n)
@@ -147,8 +147,8 @@ func (w world) massDeletion(cluster, set string, n int) {
 	kubectl(w.t, append([]string{"-n", "argocd", "delete", "application.argoproj.io"}, names...)...)
 }
 
-// tenant delivers an Application of another namespace than the Argo CD one, and
-// withdraws it by taking the namespace out of its project.
+// tenant delivers an Application outside the Argo CD namespace, and removes the delivery by taking
+// the namespace out of its project.
 func (w world) tenant(namespace, cluster string) {
 	w.t.Helper()
 	needNamespace(w.t, namespace)

@@ -78,7 +78,7 @@ func TestLongSentences(t *testing.T) {
 		"one two: three four; five six", "* one two three", "* four five", "  six seven", "**one two.** three four", "(one two three four.) five",
 	}, "\n")
 	got := sentencesOver(text, 3)
-	want := []string{"one two three four five.", "three four; five six", "four five six seven **one two.**", "three four (one two three four.)"}
+	want := []string{"one two three four five.", "one two: three four; five six", "four five six seven **one two.**", "three four (one two three four.)"}
 	if !slices.Equal(got, want) {
 		t.Errorf("long are %q, want %q", got, want)
 	}

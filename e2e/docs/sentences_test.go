@@ -12,8 +12,8 @@ var (
 	// generated is what make generate writes into a page.
 	generated = regexp.MustCompile(`(?s)<!-- flags of \w+ -->.*?<!-- end of flags -->`)
 	item      = regexp.MustCompile(`^\s*(?:[*-]|\d+\.) `)
-	// sentenceEnd is no semicolon: two sentences behind one another are as hard to read with it.
-	sentenceEnd = regexp.MustCompile(`[.:!?][*)"]* `)
+	// sentenceEnd has no colon and no semicolon: a sentence that goes on after one is as hard to read.
+	sentenceEnd = regexp.MustCompile(`[.!?][*)"]* `)
 )
 
 // sentencesOver returns the sentences of a Markdown text with more than limit words. Headings,

@@ -23,10 +23,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// fieldOwner is who applies files, as the API server sees it.
+// fieldOwner is the field manager of applied files.
 const fieldOwner = "e2e"
 
-// ReadObjects returns the objects in YAML files. A folder stands for its *.yaml files.
+// ReadObjects returns the objects in YAML files. For a folder it reads its *.yaml files.
 func ReadObjects(paths ...string) (_ []*unstructured.Unstructured, err error) {
 	defer must.Return(&err)
 	var objects []*unstructured.Unstructured
@@ -76,8 +76,8 @@ func (c *Cluster) ApplyFiles(ctx context.Context, paths ...string) error {
 	return c.Apply(ctx, objects...)
 }
 
-// Apply applies objects in their order by server-side apply. A kind that the API
-// server does not know yet, or a namespace that is still being made, is waited for.
+// Apply applies objects in their order by server-side apply. It waits for a kind that the API
+// server does not serve yet, and for a namespace that does not exist yet.
 func (c *Cluster) Apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for _, o := range objects {
 		err := c.patiently(ctx, "apply", o, func(ctx context.Context) error {
@@ -90,8 +90,8 @@ func (c *Cluster) Apply(ctx context.Context, objects ...*unstructured.Unstructur
 	return nil
 }
 
-// patiently writes an object, again while the API server does not know its kind or
-// its namespace yet, and when the machine is too busy for it to answer in time.
+// patiently writes an object. It retries while the API server does not serve its kind or does not
+// have its namespace, and if a busy machine responds too late.
 func (c *Cluster) patiently(ctx context.Context, verb string, o *unstructured.Unstructured, write func(context.Context) error) error {
 	var failed error
 	err := Wait(ctx, c.Name+" to take it and to know its kind and namespace", func(ctx context.Context) (bool, string) {

@@ -12,16 +12,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// Argo CD is one binary that looks at the name it is called by.
+// Argo CD is one binary. Its name decides which component it runs.
 func argocdName(name string) string { return "ARGOCD_BINARY_NAME=argocd-" + name }
 
-// How soon Argo CD looks for new commits by itself, unless [Options.DefaultPoll] leaves
-// it its own three minutes for each: no webhook tells it here.
+// These are the intervals at which Argo CD checks for new commits, unless [Options.DefaultPoll]
+// keeps its default of three minutes. There is no webhook here.
 const (
 	resyncSeconds      = 4
 	revisionExpiration = "2s"
-	// repoErrorSeconds is how long the hub's says nothing about a source that it cannot
-	// render; the tests of rendered mode wait for what the plugin refuses.
+	// repoErrorSeconds is how long the hub's Argo CD does not report a source that it cannot
+	// render. The tests of rendered mode wait for errors of the plugin.
 	repoErrorSeconds = "1"
 )
 
@@ -116,8 +116,8 @@ func (f *Fleet) startApplications(ctx context.Context, c *Cluster) error {
 	return c.runController(ctx, f, component{install: []string{"argocd.yaml", "argocd-managed.yaml"}})
 }
 
-// runController starts an application controller; of the component there are what is to be
-// installed before, an identity and more of an environment.
+// runController starts an application controller. a has its prerequisites, its identity and further
+// variables.
 func (c *Cluster) runController(ctx context.Context, f *Fleet, a component) error {
 	port, err := f.Processes.FreePort()
 	if err != nil {
@@ -138,9 +138,9 @@ func (c *Cluster) runController(ctx context.Context, f *Fleet, a component) erro
 	return f.runArgoCD(ctx, c, a)
 }
 
-// persistHealth has an application controller store the health of every resource with
-// its message in the Application's status, as 2.14 does: 3.x keeps it in Redis unless
-// told otherwise. The tests of rendered mode read it on the hub.
+// persistHealth makes an application controller store the health of every resource with its message
+// in the Application's status. 2.14 does that by default, and 3.x keeps it in Redis. The tests of
+// rendered mode read it on the hub.
 func persistHealth(yes bool) string {
 	return "ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH=" + strconv.FormatBool(yes)
 }
@@ -158,6 +158,6 @@ func (f *Fleet) startApplicationSets(ctx context.Context) error {
 			"--repo-server-plaintext", "--enable-progressive-syncs",
 			"--metrics-addr", local(ports[0]), "--probe-addr", local(ports[1]), "--webhook-addr", local(ports[2]),
 		},
-		health: "http://" + local(ports[0]) + "/metrics", // its probe port knows no /healthz
+		health: "http://" + local(ports[0]) + "/metrics", // its probe port has no /healthz
 	})
 }

@@ -53,7 +53,7 @@ func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string
 	})
 }
 
-// CLI runs the command line of Argo CD against the server and returns what it prints.
+// CLI runs the command line of Argo CD against the server and returns its output.
 func (s *ArgoCDServer) CLI(ctx context.Context, args ...string) (_ string, err error) {
 	defer must.Return(&err)
 	binary := must.Get(newest.part("argocd"))

@@ -26,8 +26,8 @@ import (
 // certificateLife is longer than any fleet lives.
 const certificateLife = 7 * 24 * time.Hour
 
-// ServiceAddress is the address of the Service "kubernetes" in every cluster, under which
-// pods look for the API server. Nothing of the fleet listens there.
+// ServiceAddress is the address of the Service "kubernetes" in every cluster, which pods use for
+// the API server. In the fleet nothing listens there.
 const ServiceAddress = "10.96.0.1"
 
 // authority is a cluster's certificate authority. Each cluster has its own, so
@@ -57,8 +57,8 @@ func certificatePEM(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der})
 }
 
-// server returns a certificate for a server under names, on 127.0.0.1, and at the address
-// that pods of its cluster know.
+// server returns a certificate for a server with names, on 127.0.0.1, and for the address that pods
+// of its cluster use.
 func (a *authority) server(names ...string) (pair, error) {
 	return a.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: names[0]}, DNSNames: names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(ServiceAddress)},

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A client is who its certificate says, to servers of the same authority and to no others.
+// A client has the identity of its certificate, for servers of the same authority and no others.
 func TestAuthority_isAStrangerToOthers(t *testing.T) {
 	var authorities []*authority
 	for _, name := range []string{"one", "other"} {

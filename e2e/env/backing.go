@@ -37,9 +37,9 @@ func (f *Fleet) startBacking(ctx context.Context) (err error) {
 	return nil
 }
 
-// startEtcd starts an etcd that every API server shares, each with a prefix of its own. It does not sync to
-// disk, holds more than its default of 2 GiB, which is small for a benchmark, and does not wait for an
-// election that a lone member cannot lose.
+// startEtcd starts an etcd for all API servers, each with its own prefix. It does not sync to disk.
+// Its limit is higher than the default of 2 GiB, which is small for a benchmark. It does not wait
+// for an election, because it has one member.
 func (ps *Processes) startEtcd(ctx context.Context) (url string, err error) {
 	defer must.Return(&err)
 	binary := must.Get(part("etcd"))
@@ -53,8 +53,8 @@ func (ps *Processes) startEtcd(ctx context.Context) (url string, err error) {
 	return client, p.awaitHTTP(ctx, client+"/health")
 }
 
-// startRedis starts a Redis in this program. Its keys expire by the clock: miniredis stands still by
-// itself, and Argo CD would believe a cached revision for ever.
+// startRedis starts a Redis in this program. It advances the time of miniredis, because otherwise
+// keys would never expire, and Argo CD would keep a cached revision forever.
 func (ps *Processes) startRedis() (address string, err error) {
 	port, err := ps.FreePort()
 	if err != nil {

@@ -33,9 +33,9 @@ type Cluster struct {
 	Kubeconfig string
 	// Config is an administrator's configuration without a client-side rate limit.
 	Config *rest.Config
-	// Client is an administrator's client that knows every kind the fleet uses.
+	// Client is an administrator's client for all kinds of the fleet.
 	Client client.WithWatch
-	// Redis is the address of that of its Argo CD.
+	// Redis is the address of its Argo CD's Redis.
 	Redis string
 
 	parts     generation
@@ -45,7 +45,7 @@ type Cluster struct {
 	authority *authority
 }
 
-// Scheme returns the kinds that the fleet's clients know.
+// Scheme returns the kinds of the fleet's clients.
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

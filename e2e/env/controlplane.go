@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// Controllers that the clusters need; the others only cost memory.
+// The clusters need these controllers. Others would only use memory.
 var (
 	commonControllers = []string{
 		"namespace-controller", "garbage-collector-controller", "serviceaccount-controller", "serviceaccount-token-controller",
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// unneededAdmission are admission plugins that want nodes, storage or quotas.
+// unneededAdmission are admission plugins that need nodes, storage or quotas.
 const unneededAdmission = "TaintNodesByCondition,PodSecurity,Priority,DefaultTolerationSeconds,DefaultStorageClass," +
 	"StorageObjectInUseProtection,PersistentVolumeClaimResize,RuntimeClass,DefaultIngressClass,PodTopologyLabels,LimitRanger,ResourceQuota"
 
@@ -56,7 +56,8 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) (err error) {
 		binary, "--etcd-servers=" + f.etcd, "--etcd-prefix=/" + c.Name,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.port), "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
 		"--tls-cert-file=" + file("server.crt"), "--tls-private-key-file=" + file("server.key"), "--client-ca-file=" + file("ca.crt"),
-		// without these two, every client that looks for the front proxy's CA complains every few seconds
+		// without these two flags, every client that reads the front proxy's CA logs errors every
+		// few seconds
 		"--requestheader-client-ca-file=" + file("ca.crt"), "--requestheader-allowed-names=front-proxy",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + file("tokens.key"),
 		"--service-account-signing-key-file=" + file("tokens.key"), "--service-cluster-ip-range=10.96.0.0/16",

@@ -29,12 +29,13 @@ const (
 	ArgoCDController = "argocd-application-controller"
 	// delivered is an annotation of what deploy/examples/argocd-on-clusters brings.
 	delivered = "addon.open-cluster-management.io/deletion-orphan"
-	// kubeletPeriod is how often what plays a kubelet or a scheduler looks.
+	// kubeletPeriod is the interval of the simulated kubelet and scheduler.
 	kubeletPeriod = 100 * time.Millisecond
 )
 
-// Bind plays the scheduler for a cluster's pods with these labels until ctx ends: the fleet has
-// none, and kwok runs the pods of its node. Pods of other Deployments name that node themselves.
+// Bind plays the scheduler for a cluster's pods with these labels until ctx ends. The fleet has no
+// scheduler, and kwok runs the pods of its node. Pods of other Deployments name that node
+// themselves.
 func (c *Cluster) Bind(ctx context.Context, pods client.MatchingLabels) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		var list corev1.PodList
@@ -43,15 +44,16 @@ func (c *Cluster) Bind(ctx context.Context, pods client.MatchingLabels) {
 		}
 		for i := range list.Items {
 			if p := &list.Items[i]; p.Spec.NodeName == "" && p.DeletionTimestamp.IsZero() {
-				// One that is gone meanwhile needs no node.
+				// A pod that was deleted meanwhile needs no node.
 				_ = c.Client.SubResource("binding").Create(ctx, p, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: NodeName}})
 			}
 		}
 	}, kubeletPeriod)
 }
 
-// playArgoCD plays, until the fleet ends, what runs an Argo CD that is delivered: the scheduler, and the StatefulSet controller and kubelet of its application controller, which it
-// calls ready when its probe answers.
+// playArgoCD plays the parts that run a delivered Argo CD, until the fleet ends: the scheduler, and
+// the StatefulSet controller and kubelet of its application controller. It marks the controller as
+// ready when its probe succeeds.
 func (c *Cluster) playArgoCD(f *Fleet) {
 	for _, name := range []string{"argocd-redis", "argocd-repo-server"} {
 		go c.Bind(f.Processes.ctx, client.MatchingLabels{"app.kubernetes.io/name": name})
@@ -76,7 +78,7 @@ func (c *Cluster) playArgoCD(f *Fleet) {
 		if running == nil {
 			err := c.runDelivered(ctx, f, set)
 			if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
-				return // what the pod needs comes later
+				return // objects that the pod needs come later
 			}
 			if err != nil {
 				f.Processes.fail(fmt.Errorf("run the Argo CD that was delivered to %s: %w", c.Name, err))
@@ -88,14 +90,14 @@ func (c *Cluster) playArgoCD(f *Fleet) {
 			return
 		}
 		set.Status = appsv1.StatefulSetStatus{ObservedGeneration: set.Generation, Replicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, CurrentReplicas: 1, UpdatedReplicas: 1}
-		_ = c.Client.Status().Update(ctx, set) // again at the next look
+		_ = c.Client.Status().Update(ctx, set) // the next pass retries
 	}, kubeletPeriod)
 }
 
-// runDelivered starts Argo CD's application controller of a cluster as the StatefulSet that
-// was delivered there says: with the rights of its ServiceAccount, its arguments, and its
-// environment as the cluster's ConfigMaps have it. What a pod would find by the cluster's DNS
-// is the fleet's: Redis and the repository server.
+// runDelivered starts Argo CD's application controller of a cluster from the delivered StatefulSet:
+// with the rights of its ServiceAccount, its arguments, and the variables from the cluster's
+// ConfigMaps. Redis and the repository server are the fleet's, where a pod would use the cluster's
+// DNS.
 func (c *Cluster) runDelivered(ctx context.Context, f *Fleet, set *appsv1.StatefulSet) (err error) {
 	defer must.Return(&err)
 	pod := set.Spec.Template.Spec
@@ -121,8 +123,8 @@ func (c *Cluster) runDelivered(ctx context.Context, f *Fleet, set *appsv1.Statef
 	return c.runController(ctx, f, component{identity: identity, env: environment})
 }
 
-// Environment returns the variables of a pod's container by name, as its ConfigMaps and Secrets
-// have them, but for those that begin as one of without.
+// Environment returns the variables of a pod's container by name, with the values of its ConfigMaps
+// and Secrets. It leaves out those that begin with one of without.
 func (c *Cluster) Environment(ctx context.Context, namespace string, container corev1.Container, without ...string) (map[string]string, error) {
 	all := map[string]string{}
 	for _, v := range container.Env {

@@ -21,7 +21,7 @@ type Fleet struct {
 	Managed []*Cluster
 	// Git is the repository that the examples name; nil with [Options.HubOnly].
 	Git *Repository
-	// Search is the stand-in for search v2, which runs in this process; nil with
+	// Search is the stand-in for search v2, which runs in this process. It is nil with
 	// [Options.HubOnly].
 	Search *search.Server
 	// GitProxy is the HTTPS proxy by which this machine reaches [RepositoryURL]; repository
@@ -69,8 +69,8 @@ func (f *Fleet) Cluster(name string) *Cluster {
 	return nil
 }
 
-// repoServer is a repository server, which every cluster of its generation uses. Its
-// address is known once started is closed.
+// repoServer is a repository server for all clusters of its generation. Its address is set once
+// started is closed.
 type repoServer struct {
 	address string
 	redis   string

@@ -105,9 +105,9 @@ func accepts(t *testing.T, address string) bool {
 	return conn.Close() == nil
 }
 
-// A start that fails says which part failed, shows the end of its log, and leaves
-// nothing but the logs.
-func TestFailedStartTellsWhy(t *testing.T) {
+// The error of a failed start names the part that failed and has the end of its log. Only the logs
+// remain.
+func TestStart_failureNamesTheReason(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	_, err := env.Start(t.Context(), env.Options{HubOnly: true, Product: []string{}, APIServer: []string{"--no-such-flag"}})
 	if err == nil {

@@ -9,8 +9,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// generation tells the newest Argo CD, Open Cluster Management and their CRDs from
-// the oldest supported: it is what the names of the built parts end with.
+// generation distinguishes the newest Argo CD, Open Cluster Management and their CRDs from the
+// oldest supported ones. It is the suffix of the built parts' names.
 type generation string
 
 const (

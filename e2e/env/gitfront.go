@@ -37,7 +37,7 @@ func startGitFront(ctx context.Context, port int, certificate tls.Certificate, r
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n") // if the other side is gone, so is what follows
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n") // if the client has disconnected, the rest ends as well
 		Connect(ctx, conn, git.Addr().String())
 	})}
 	context.AfterFunc(ctx, func() { _, _ = proxy.Close(), inner.Close() }) // clients that are still connected are ending too
@@ -46,8 +46,8 @@ func startGitFront(ctx context.Context, port int, certificate tls.Certificate, r
 	return nil
 }
 
-// Connect passes on what comes by a connection, and what is answered, until one side closes or
-// ctx ends. A connection that cannot be made, or breaks, is closed on the other side.
+// Connect forwards a connection in both directions until one side closes or ctx ends. If the
+// connection to the other side fails or breaks, it closes in.
 func Connect(ctx context.Context, in net.Conn, to string) {
 	defer in.Close()
 	out, err := new(net.Dialer).DialContext(ctx, "tcp", to)

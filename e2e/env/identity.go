@@ -25,9 +25,9 @@ const (
 	fleetLife = 24 * time.Hour
 )
 
-// identity writes a kubeconfig for a ServiceAccount of the cluster and returns
-// its path. The token is in a file beside it, written anew at half its life for
-// as long as the fleet runs, as a kubelet would do.
+// identity writes a kubeconfig for a ServiceAccount of the cluster and returns its path. The token
+// is in a file next to it. It is renewed at half its life while the fleet runs, as a kubelet would
+// do.
 func (ps *Processes) identity(ctx context.Context, c *Cluster, namespace, account string, life time.Duration) (string, error) {
 	path := tokenFile(c, account)
 	if err := c.writeToken(ctx, namespace, account, path, life); err != nil {
@@ -45,7 +45,7 @@ func (ps *Processes) identity(ctx context.Context, c *Cluster, namespace, accoun
 			after := life / 2
 			if err := c.writeToken(ps.ctx, namespace, account, path, life); err != nil {
 				ps.options.Progress(err.Error())
-				after = 5 * time.Second // there is half a life left to succeed
+				after = 5 * time.Second // half of its life is left for retries
 			}
 			next.Reset(after)
 		}
@@ -53,7 +53,7 @@ func (ps *Processes) identity(ctx context.Context, c *Cluster, namespace, accoun
 	return c.writeKubeconfig(account, &clientcmdapi.AuthInfo{TokenFile: path})
 }
 
-// tokenFile returns the path of the token that [processes.identity] keeps current.
+// tokenFile returns the path of the token that [Processes.identity] keeps current.
 func tokenFile(c *Cluster, account string) string { return filepath.Join(c.folder, account+".token") }
 
 func (c *Cluster) writeToken(ctx context.Context, namespace, account, path string, life time.Duration) (err error) {

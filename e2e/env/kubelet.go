@@ -11,19 +11,20 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Run runs another program as a process of the fleet, with nothing of this program's
-// environment but PATH: it ends with the fleet, and its own end is a failure of the fleet.
+// Run runs another program as a process of the fleet, with PATH as the only variable from this
+// program's environment. It ends with the fleet. If it ends by itself, the fleet fails.
 func (ps *Processes) Run(ctx context.Context, name string, args ...string) (*Process, error) {
 	return ps.run(ctx, command{name: name, args: args})
 }
 
-// RunContainer is Run for a program that is given variables, and that is started again as
-// a kubelet would when it ends by itself, up to restarts times.
+// RunContainer is Run for a program with variables. If the program ends by itself, it is restarted
+// as by a kubelet, up to restarts times.
 func (ps *Processes) RunContainer(ctx context.Context, name string, variables []string, restarts int, args ...string) (*Process, error) {
 	return ps.run(ctx, command{name: name, args: args, env: variables, restarts: restarts})
 }
 
-// Part returns the path of a part that e2e/tools builds, or an error that says how to.
+// Part returns the path of a part that e2e/tools builds, or an error with the command that builds
+// it.
 func Part(name string) (string, error) { return part(name) }
 
 // UserKubeconfig writes a kubeconfig for a user of the cluster and returns its path.

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 )
 
-// HubKubeconfig returns the path of the kubeconfig by which the agents of a managed
-// cluster know the hub.
+// HubKubeconfig returns the path of the kubeconfig that the agents of a managed cluster use for the
+// hub.
 func (c *Cluster) HubKubeconfig() string { return filepath.Join(c.folder, "hub", "kubeconfig") }
 
-// StartProductOn starts one binary of the product on a hub with extra arguments, where it is
-// installed, see [Cluster.Install], and does not run yet. number, past those of the pods,
-// tells its process ("propagation-<number>") from theirs. It returns when the binary is ready.
+// StartProductOn starts one binary of the product with extra arguments on a hub, on which the
+// product is installed (see [Cluster.Install]) and the binary does not run. number distinguishes
+// its process ("propagation-<number>") from those of the pods. It returns when the binary is ready.
 func (pr *Product) StartProductOn(ctx context.Context, hub *Cluster, name string, number int, arguments ...string) error {
 	identity, err := pr.processes.identity(ctx, hub, ProductNamespace, Account(name), shortLife)
 	if err != nil {
@@ -24,8 +24,8 @@ func (pr *Product) StartProductOn(ctx context.Context, hub *Cluster, name string
 	return pr.startReplica(ctx, name, pr.processes.options.Sources, identity, number, arguments...)
 }
 
-// StartStandby starts one binary of the product once more, with extra arguments and the
-// identity of the first. number tells its process ("aggregation-<number>") from others.
+// StartStandby starts another replica of one binary of the product, with extra arguments and the
+// identity of the first one. number distinguishes its process ("aggregation-<number>").
 func (pr *Product) StartStandby(ctx context.Context, name string, number int, arguments ...string) (*Process, error) {
 	if err := pr.startReplica(ctx, name, pr.processes.options.Sources, kubeconfigFile(pr.hub, Account(name)), number, arguments...); err != nil {
 		return nil, err
@@ -33,10 +33,9 @@ func (pr *Product) StartStandby(ctx context.Context, name string, number int, ar
 	return pr.processes.Get(fmt.Sprintf("%s-%d", name, number))
 }
 
-// StartPod starts the product's binaries once more, as if in a pod of its own: sources
-// says for each from which checkout. number, past those of the other pods, tells its
-// processes ("propagation-<number>") and its folder of intermediate reports from
-// theirs. It returns when all are ready.
+// StartPod starts another replica of the product's binaries, as in a separate pod. sources names
+// the checkout of each binary. number distinguishes its processes ("propagation-<number>") and its
+// folder of intermediate reports from those of other pods. It returns when all binaries are ready.
 func (pr *Product) StartPod(ctx context.Context, number int, sources map[string]string) error {
 	stages := make([]stage, 0, len(sources))
 	for name, root := range sources {

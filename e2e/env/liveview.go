@@ -26,8 +26,8 @@ type Views struct{ Fleet *Fleet }
 // HubRedis returns the address of the Redis of the hub's Argo CD.
 func (v Views) HubRedis() string { return v.Fleet.repoServers[newest].redis }
 
-// ManagedRedis returns the address of the Redis of the Argo CD of a managed cluster, which
-// its application controller writes; "" for a cluster that the fleet does not have.
+// ManagedRedis returns the address of the Redis of a managed cluster's Argo CD, which its
+// application controller writes. It is "" for an unknown cluster.
 func (v Views) ManagedRedis(name string) string {
 	for i, c := range v.Fleet.Managed {
 		if c.Name == name {

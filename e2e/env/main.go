@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Main runs a program until it is over or told to end, and exits with what came of it.
+// Main runs a program until it ends or is told to end, and exits with its result.
 func Main(name string, run func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := run(WithParent(ctx))
@@ -24,8 +24,8 @@ func Main(name string, run func(context.Context) error) {
 	}
 }
 
-// WithParent returns a context that also ends when the process that started this
-// one is gone: a fleet does not outlive the make or go that was killed around it.
+// WithParent returns a context that also ends when the parent process ends. So a fleet does not
+// outlive a killed make or go.
 func WithParent(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	parent := os.Getppid()
@@ -44,9 +44,9 @@ func WithParent(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Use starts a fleet of freshly built binaries, hands it to use and stops it. The context of
-// use also ends when a part of the fleet ends by itself. The logs are kept, and the error says
-// where, when use fails and was not told to end.
+// Use starts a fleet of freshly built binaries, passes it to use and stops it. The context of use
+// also ends when a part of the fleet ends by itself. If use fails without having been told to end,
+// the logs are kept, and the error has their path.
 func Use(ctx context.Context, o Options, use func(context.Context, *Fleet) error) (err error) {
 	if err := Build(ctx); err != nil {
 		return err
@@ -67,9 +67,9 @@ func Use(ctx context.Context, o Options, use func(context.Context, *Fleet) error
 
 var errTests = errors.New("tests failed")
 
-// RunTests runs tests on a fleet and returns the exit code for TestMain. ready prepares the
-// fleet before the first test and may be nil. A run that is told to end ends with all that
-// runs in the fleet.
+// RunTests runs tests on a fleet and returns the exit code for TestMain. ready prepares the fleet
+// before the first test, and may be nil. If the run is told to end, everything in the fleet ends
+// with it.
 func RunTests(tests func() int, o Options, ready func(context.Context, *Fleet) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -102,8 +102,8 @@ func RunTests(tests func() int, o Options, ready func(context.Context, *Fleet) e
 	return 0
 }
 
-// NeedBinary returns an error unless binary, the value of -binary, is a file, and beside exists: what
-// is needed besides of the checkout that the binary was built in.
+// NeedBinary returns an error unless binary, the value of -binary, is a file and beside exists.
+// beside is what else is needed of the checkout in which the binary was built.
 func NeedBinary(binary, beside string) error {
 	if binary == "" {
 		return errors.New("-binary is empty: set it to the path of a binary in the checkout in which it was built")

@@ -16,8 +16,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// NodeName is the node of every managed cluster. Pods name it themselves: there
-// is no scheduler.
+// NodeName is the node of every managed cluster. Pods name it themselves, because there is no
+// scheduler.
 const NodeName = "fake-1"
 
 // startNode starts kwok, which plays the node of a managed cluster, so that

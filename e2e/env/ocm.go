@@ -66,9 +66,8 @@ func (l listener) ready(ctx context.Context) error { return l.awaitPort(ctx, l.p
 // agentRestarts is how often a binary of Open Cluster Management may end by itself.
 const agentRestarts = 2
 
-// register runs the registration agent of a managed cluster until the hub has
-// signed its certificate and calls it available, then the work agent with that
-// certificate.
+// register runs the registration agent of a managed cluster until the hub has signed its
+// certificate and marks it as available. Then it runs the work agent with that certificate.
 func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{}) (err error) {
 	defer must.Return(&err)
 	identity := must.Get(f.Processes.identity(ctx, c, agentNamespace, "klusterlet-registration", fleetLife))
@@ -77,8 +76,8 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	// The agent would make this object by itself, but when the certificate is signed
-	// before it has, which happens on a busy machine, it never does.
+	// The agent creates this object itself, unless the certificate is signed earlier, as on a busy
+	// machine. Then it never does.
 	accepted := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c.Name}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}}
 	if err := f.Hub.Client.Create(ctx, accepted); err != nil {
 		return fmt.Errorf("accept %s on the hub: %w", c.Name, err)

@@ -18,9 +18,9 @@ const (
 	Propagation  = "propagation"
 	ResourceSync = "resourcesync"
 	Aggregation  = "aggregation"
-	// GitOpsCluster is installed on its own, see [Options.GitOpsClusters].
+	// GitOpsCluster is installed separately (see [Options.GitOpsClusters]).
 	GitOpsCluster = "gitopscluster"
-	// RenderedMode is the controller of rendered mode, beside the three.
+	// RenderedMode is the controller of rendered mode, in addition to the three.
 	RenderedMode = "rendered"
 	// Page is the page of the fleet, see [Options.Page].
 	Page = "page"
@@ -38,21 +38,21 @@ const (
 	hubNamespace = "open-cluster-management-hub"
 )
 
-// Options say what to start. The zero value is the whole fleet.
+// Options are the settings of a fleet. The zero value starts the whole fleet.
 type Options struct {
 	// Clusters are the names of the managed clusters; nil: cluster1 and cluster2.
 	Clusters []string
-	// Old are those of Clusters that run the oldest supported Argo CD and agents of Open
-	// Cluster Management, each with CRDs of their own; nil: none. The hub has the newest.
+	// Old are the Clusters with the oldest supported Argo CD and agents of Open Cluster Management,
+	// each with its own CRDs. The hub has the newest ones.
 	Old []string
 	// HubOnly starts the hub's API server with all CRDs and the product, and
 	// nothing else: no managed cluster, no controller but the product's.
 	HubOnly bool
-	// ArgoCDCRDs is a folder with the hub's CRDs of Argo CD; "": those of the newest
-	// parts.
+	// ArgoCDCRDs is a folder with the hub's CRDs of Argo CD. If it is empty, the newest parts have
+	// them.
 	ArgoCDCRDs string
-	// Sources is the root of the checkout whose manifests and binaries (below bin/product) the
-	// fleet starts with; "": this one's.
+	// Sources is the root of the checkout with the manifests and binaries (below bin/product) of
+	// the fleet. If it is empty, this checkout is used.
 	Sources string
 	// Product lists the binaries to start; nil: the three of the pod, and those that are asked for.
 	Product []string
@@ -68,36 +68,35 @@ type Options struct {
 	// Rendered runs the hub's own Argo CD with the plugin of rendered mode, and no
 	// Argo CD on the managed clusters.
 	Rendered bool
-	// Page starts the page of the fleet, each replica at an address of its own, see
-	// [Fleet.Page].
+	// Page starts the replicas of the page, each at its own address (see [Product.Page]).
 	Page bool
-	// ArgoCDAccounts has argocd-server authenticate requests, see [Fleet.StartArgoCDServer].
+	// ArgoCDAccounts makes argocd-server authenticate requests (see [Fleet.StartArgoCDServer]).
 	ArgoCDAccounts bool
-	// DefaultPoll leaves Argo CD's own three minutes between two looks for commits.
+	// DefaultPoll keeps Argo CD's default of three minutes between two checks for commits.
 	DefaultPoll bool
-	// StatusPoll is how often a work agent that cannot watch what it has applied looks for
-	// its status; 0: the ten seconds of the agents of Open Cluster Management.
+	// StatusPoll is how often a work agent reads the status of what it has applied, if it cannot
+	// watch it. 0 keeps the default of Open Cluster Management, ten seconds.
 	StatusPoll time.Duration
 	// GitOpsClusters has gitopscluster register clusters by GitOpsClusters, and no others, with
 	// deploy/components/gitopsclusters.
 	GitOpsClusters bool
-	// Agents also brings argocd-agent to the clusters of GitOpsClusters that ask for it, with
-	// deploy/components/gitopsclusters-agent. Its pods are the caller's to run, see [Cluster.Bind].
+	// Agents also delivers argocd-agent to the clusters of GitOpsClusters that ask for it, with
+	// deploy/components/gitopsclusters-agent. The caller runs its pods (see [Cluster.Bind]).
 	Agents bool
-	// NoArgoCD leaves the managed clusters without Argo CD. One that is delivered runs, but for
-	// its images.
+	// NoArgoCD leaves the managed clusters without Argo CD. An Argo CD that is delivered runs, but
+	// without its images.
 	NoArgoCD bool
 	// AddOnManager starts Open Cluster Management's add-on manager on the hub, with its own
 	// account and rights.
 	AddOnManager bool
-	// Node prepares the hub for a kubelet, which the caller starts with [Fleet.Run]: every
+	// Node prepares the hub for a kubelet, which the caller starts: every
 	// admission plugin, the authorizer of nodes, the controllers that Deployments need. It
 	// leaves it to the caller to install the product.
 	Node bool
-	// SaveMemory has Go's garbage collector run twice as often in every process as where
-	// nobody sets GOGC: less memory, for a quarter more processor time.
+	// SaveMemory makes Go's garbage collector run twice as often in every process without GOGC.
+	// That needs less memory and a quarter more processor time.
 	SaveMemory bool
-	// Progress is told what happens while the fleet starts; nil: nothing is.
+	// Progress gets a line for each step while the fleet starts. It may be nil.
 	Progress func(line string)
 }
 
@@ -156,7 +155,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// part returns the path of a real part, or an error that says how to build it.
+// part returns the path of a real part, or an error with the command that builds it.
 func part(name string) (string, error) {
 	path := filepath.Join(testkit.Root(), "bin", name)
 	if _, err := os.Stat(path); err != nil {

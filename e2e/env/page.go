@@ -16,10 +16,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// PageAccount is a name for a ServiceAccount that may see all of the page.
+// PageAccount is the name of a ServiceAccount that may see the whole page.
 const PageAccount = "page-viewer"
 
-// pageViewer is the ClusterRole of deploy/components/page for people who may see the page.
+// pageViewer is the ClusterRole of deploy/components/page for viewers of the page.
 const pageViewer = "multicluster-integrations-page-viewer"
 
 // Page returns the address of a replica of the page; with [Options.Page].
@@ -43,8 +43,8 @@ func (pr *Product) StartPage(ctx context.Context) (*Process, error) {
 	return pr.processes.Get(Page + "-0")
 }
 
-// PageToken returns a token of a ServiceAccount in [ProductNamespace] that may see all of
-// the page; the account is made when it is not there.
+// PageToken returns a token of a ServiceAccount in [ProductNamespace] that may see the whole page.
+// It creates the account if it does not exist.
 func (pr *Product) PageToken(ctx context.Context, name string, life time.Duration) (_ string, err error) {
 	defer must.Return(&err)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}

@@ -13,14 +13,13 @@ import (
 	"strings"
 )
 
-// Ports are looked for from lowestPort up to where the kernel starts to give
-// ports to outgoing connections: one of those could take a port between the
-// moment it is found free and the moment its server listens.
+// The search for ports starts at lowestPort and ends below the ports that the kernel gives to
+// outgoing connections. One of those could take a port after it is found free and before its server
+// listens.
 const lowestPort = 10000
 
-// ports hands out free ports on 127.0.0.1. Each is reserved by an abstract Unix
-// socket named after it, which every fleet on this machine asks for first and
-// which the kernel drops with the program that holds it.
+// ports allocates free ports on 127.0.0.1. An abstract Unix socket with its name reserves each port
+// for all fleets on this machine. The kernel removes the socket when the program ends.
 type ports struct {
 	held []net.Listener
 }

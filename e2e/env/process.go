@@ -24,13 +24,13 @@ import (
 // Process is one process of the fleet. It may be stopped, killed and started
 // again; only an end that was not requested is a failure of the fleet.
 type Process struct {
-	// Name tells the process from every other, for example "cluster1-work-agent".
+	// Name identifies the process, for example "cluster1-work-agent".
 	Name string
 	// Log is the path of its log.
 	Log string
 
 	fleet  *Processes
-	health string // where a binary of the product says that it is ready
+	health string // the address where a binary of the product reports that it is ready
 	spec   supervisor.Spec
 
 	mu       sync.Mutex
@@ -70,7 +70,7 @@ func (ps *Processes) run(ctx context.Context, c command) (*Process, error) {
 	return p, p.Start(ctx)
 }
 
-// Start starts the process, again with what it was started with before.
+// Start starts the process, or restarts it with the same arguments.
 func (p *Process) Start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,8 +104,7 @@ func (p *Process) Binary() string {
 	return p.spec.Args[0]
 }
 
-// watch starts the process again, or fails the fleet, when it ends without having been
-// told to.
+// watch restarts the process, or fails the fleet, if the process ends without having been told to.
 func (p *Process) watch(running *supervisor.Process) {
 	<-running.Ended()
 	p.mu.Lock()
@@ -230,8 +229,8 @@ func (ps *Processes) bind(ctx context.Context) (context.Context, func()) {
 // Context ends when the fleet stops or when a process ends by itself.
 func (ps *Processes) Context() context.Context { return ps.ctx }
 
-// Err says why the fleet has ended: which process ended, with the end of its log. It
-// is nil before.
+// Err returns why the fleet has ended: which process ended, with the end of its log. It is nil
+// before that.
 func (ps *Processes) Err() error { return context.Cause(ps.ctx) }
 
 func (ps *Processes) fail(err error) { ps.cancel(err) }
@@ -314,7 +313,7 @@ func (ps *Processes) KeepLogs() (string, error) {
 	return target, nil
 }
 
-// plugins is where the repo-server looks for the sockets of plugins.
+// plugins returns the folder in which the repo-server finds the sockets of plugins.
 func (ps *Processes) plugins() string { return ps.path("plugins") }
 
 // stage is one step of the start.
@@ -329,8 +328,8 @@ func parallel(ctx context.Context, stages ...stage) error {
 	return group.Wait()
 }
 
-// Flag returns the value of a command-line argument "--name=value" of the process,
-// the last one when there are several; "" when there is none.
+// Flag returns the value of a command-line argument "--name=value" of the process, or "". If there
+// are several, the last one counts.
 func (p *Process) Flag(name string) string {
 	value := ""
 	for _, argument := range p.spec.Args {

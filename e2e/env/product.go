@@ -41,7 +41,7 @@ func Build(ctx context.Context) (err error) {
 type Product struct {
 	processes *Processes
 	hub       *Cluster
-	search    *search.Server // nil: there is none
+	search    *search.Server // nil without search
 }
 
 // startProduct gives each binary its identity and starts it, once per replica.
@@ -124,7 +124,7 @@ func (pr *Product) IntermediateDir(replica int) string {
 	return pr.processes.path("intermediate", fmt.Sprint(replica))
 }
 
-// searchArguments tell resourcesync where search is, if there is one.
+// searchArguments returns resourcesync's arguments for search, if there is one.
 func (pr *Product) searchArguments(token string) []string {
 	if pr.search == nil {
 		return nil

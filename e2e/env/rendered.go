@@ -22,9 +22,9 @@ func Rendered(elements ...string) string {
 	return filepath.Join(append([]string{testkit.Root(), "deploy", "rendered"}, elements...)...)
 }
 
-// startRendered starts what rendered mode adds to the hub: the application controller
-// of the hub's own Argo CD, with the rights and the health check of deploy/rendered,
-// and the cmp-server with the plugin.
+// startRendered starts the additional parts of rendered mode on the hub: the application controller
+// of the hub's own Argo CD, with the rights and the health check of deploy/rendered, and the
+// cmp-server with the plugin.
 func (f *Fleet) startRendered(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	must.OK(f.Hub.applyInstall(ctx, "argocd.yaml", "argocd-managed.yaml"))

@@ -12,8 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 )
 
-// startSearch starts the stand-in for search v2 in this process, once every
-// cluster that it answers from has an API server.
+// startSearch starts the stand-in for search v2 in this process, once every cluster behind it has
+// an API server.
 func (f *Fleet) startSearch(ctx context.Context) error {
 	clusters := map[string]*rest.Config{}
 	for _, c := range f.Managed {

@@ -10,8 +10,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// StartSecondHub starts the API server and controller manager of another hub, with the
-// kinds and namespaces that a hub has, and with the product's accounts and their rights.
+// StartSecondHub starts the API server and controller manager of another hub, with the kinds and
+// namespaces of a hub, and with the product's accounts and their rights.
 func (f *Fleet) StartSecondHub(ctx context.Context, name string) (_ *Cluster, err error) {
 	defer must.Return(&err)
 	port := must.Get(f.Processes.FreePort())

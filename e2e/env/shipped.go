@@ -45,8 +45,9 @@ func (o Options) components() (names []string) {
 	return names
 }
 
-// Install applies what the checkout at root ships to a hub: overlay ocm with components, but no
-// Deployment, since processes stand in for pods. It returns once the API server serves the kinds.
+// Install applies the manifests of the checkout at root to a hub: overlay ocm with components. It
+// leaves out Deployments, because processes replace the pods. It returns once the API server serves
+// the kinds.
 func (c *Cluster) Install(ctx context.Context, root string, components ...string) (err error) {
 	defer must.Return(&err)
 	objects := withoutDeployments(must.Get(Render(ctx, root, filepath.Join("overlays", "ocm"), components...)))

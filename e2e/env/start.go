@@ -17,13 +17,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
-// Start starts a fleet and returns when all of it is ready. On failure nothing is
-// left but the logs, whose place the error tells. The caller must call Stop; if
-// the program ends without it, the fleet ends as well.
+// Start starts a fleet and returns when all of it is ready. After a failure only the logs remain,
+// and the error has their path. The caller must call Stop. If the program ends without it, the
+// fleet ends as well.
 func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 	defer must.Return(&err)
 	options = must.Get(options.withDefaults())
-	log.SetLogger(logr.Discard()) // what clients would log, errors tell
+	log.SetLogger(logr.Discard()) // errors contain what clients would log
 	w := must.Get(supervisor.Start("", folderPrefix))
 	all := &Processes{options: options, folder: w.Folder(), supervisor: w, began: time.Now(), processes: map[string]*Process{}}
 	f := &Fleet{Processes: all, Product: &Product{processes: all}, repoServers: map[generation]*repoServer{}}
@@ -35,7 +35,7 @@ func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 			return nil, errors.Join(fmt.Errorf("start the fleet: %w", context.Cause(ctx)), f.Stop())
 		}
 		if failure := f.Processes.Err(); failure != nil {
-			err = failure // all that was waiting then only says that it was cut off
+			err = failure // other errors only report that they were cancelled
 		}
 		kept, keepErr := f.Processes.KeepLogs()
 		return nil, errors.Join(fmt.Errorf("start the fleet: %w\n  all logs: %s", err, kept), keepErr, f.Stop())

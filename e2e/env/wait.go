@@ -13,15 +13,14 @@ import (
 )
 
 const (
-	// Patience is how long a wait lasts unless it says otherwise. It is generous:
-	// it bounds a failure and is no claim about speed.
+	// Patience is how long a wait lasts by default. It is long, because it only limits failures and
+	// makes no claim about speed.
 	Patience = 4 * time.Minute
 	pause    = 50 * time.Millisecond
 )
 
-// Wait asks probe again and again until it says done. probe also says what it
-// saw; when the time is over, the error names what was waited for and what was
-// last seen.
+// Wait calls probe repeatedly until it returns done. saw describes the state. When the time is
+// over, the error names what was waited for and the last state.
 func Wait(ctx context.Context, what string, probe func(context.Context) (done bool, saw string)) error {
 	return WaitFor(ctx, Patience, what, probe)
 }

@@ -33,7 +33,7 @@ const (
 	mostUpward  = 8  // arrows between files that use each other, directly or not
 )
 
-// words are not used for declared identifiers: they are of no API that our readers know.
+// words must not be used in declared identifiers, because no API of our readers has them.
 var words = strings.Fields(`
 	doom doomed lull calm ruling carry foresee judge yield contender elder unheard spoken asked
 	tell told hear heard roster kick handed survey dear company spare begun sighting bare looker
@@ -83,7 +83,7 @@ func main() {
 	}
 }
 
-// finding is one that is over its limit.
+// finding is a violation of a limit.
 type finding struct {
 	what    string
 	n, most int
@@ -114,7 +114,7 @@ func exceptions(path string) (map[string]int, error) {
 	return left, nil
 }
 
-// look returns what is over its limit in a module, and the size of its code.
+// look returns the violations in a module, and the size of its code.
 func look(module string) (_ []finding, _ sizes, err error) {
 	defer must.Return(&err)
 	list, err := packages.Load(&packages.Config{Dir: module, Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile}, "./...")

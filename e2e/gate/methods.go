@@ -11,10 +11,10 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// methodsOf returns, for each named type of a package, what a reader of the type has to know:
-// its method set as far as the package declares it, with promoted methods, and the functions of
-// the package that take the type as a parameter. Two struct types that have each other as a
-// field are one type in two parts, so that each counts the methods of both.
+// methodsOf returns, for each named type of a package, what a reader of the type has to know: the
+// methods that the package declares for it, promoted ones included, and the functions of the
+// package with the type as a parameter. Two struct types with fields of each other's type count as
+// one type in two parts.
 func methodsOf(p *packages.Package) map[string]map[string]bool {
 	found := map[string]map[string]bool{}
 	for _, name := range p.Types.Scope().Names() {
@@ -59,7 +59,7 @@ func addFunctions(p *packages.Package, found map[string]map[string]bool) {
 	}
 }
 
-// declared reports whether a type stands in a file that the gate reads.
+// declared reports whether a type is declared in a file that the gate reads.
 func declared(p *packages.Package, t *types.TypeName) bool {
 	for _, file := range p.Syntax {
 		if file.FileStart <= t.Pos() && t.Pos() < file.FileEnd {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// size is how much code there is without tests and generated files. Statements do not depend on
-// how a line is broken.
+// size is the amount of code without tests and generated files. The number of statements does not
+// depend on line breaks.
 type size struct{ lines, statements int }
 
 func (s *size) add(other size) {
@@ -20,8 +20,8 @@ func (s *size) add(other size) {
 	s.statements += other.statements
 }
 
-// sizes is the size by who has to read the code: core is the pod's three binaries and what they
-// share, product is core with the options, around is what builds and tests the product.
+// sizes is the size of code by its readers: core is the pod's three binaries and what they share,
+// product adds the options, around is what builds and tests the product.
 type sizes struct{ core, product, around size }
 
 func (s *sizes) add(other sizes) {

@@ -93,7 +93,7 @@ func TestConditions(t *testing.T) {
 
 // The principal, as far as TLS goes, knows each cluster by its certificate, and an agent
 // no principal of another name.
-func TestPrincipalKnowsTheCluster(t *testing.T) {
+func TestPrincipalIdentifiesTheCluster(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
 	}

@@ -56,10 +56,9 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// A fleet moves to a hub that has its Applications from a backup, with other UIDs and
-// without ManifestWorks. What the new hub delivers again are the same objects on the
-// managed cluster, after the agent has forgotten the old hub as well. What was not restored
-// is pruned then, as the documentation says.
+// A fleet moves to a hub that has its Applications from a backup, with other UIDs and without
+// ManifestWorks. The new hub delivers the same objects on the managed cluster again, even after the
+// agent has forgotten the old hub. Then what was not restored is pruned, as in the documentation.
 func TestHubMoves(t *testing.T) {
 	git := map[string]string{}
 	for _, name := range []string{moved, forgotten} {
@@ -209,7 +208,7 @@ func selectCluster(t *testing.T, hub *env.Cluster) {
 	}
 }
 
-// decide annotates the Namespace of a hub's Argo CD with a word, none for "".
+// decide annotates the Namespace of a hub's Argo CD with an override, or removes it for "".
 func decide(t *testing.T, hub *env.Cluster, word string) {
 	t.Helper()
 	value := "null"
@@ -223,8 +222,8 @@ func decide(t *testing.T, hub *env.Cluster, word string) {
 	}
 }
 
-// awaitDelivered waits until the agent has applied an Application of a hub, and the hub
-// says that it is well.
+// awaitDelivered waits until the agent has applied an Application of a hub, and the hub shows it as
+// healthy.
 func awaitDelivered(t *testing.T, hub *env.Cluster, name string) {
 	t.Helper()
 	env.Await(t, hub.Name+" to say that "+name+" is applied and well", func(ctx context.Context) (bool, string) {

@@ -9,7 +9,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// deployment is one whose Pods run on a node; on one that does not exist they never do.
+// deployment is a Deployment with Pods for a node. Pods for a node that does not exist never run.
 const deployment = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: shop}
@@ -45,7 +45,7 @@ func unsyncable(version int) map[string]string {
 	return files
 }
 
-// degrading is a version that Argo CD can sync, and whose Pods are never ready.
+// degrading returns a version that Argo CD can sync, with Pods that are never ready.
 func degrading(version int) map[string]string {
 	files := good(version)
 	files["shop/deployment.yaml"] = fmt.Sprintf(deployment, "progressDeadlineSeconds: 1", version, "absent")

@@ -48,14 +48,14 @@ type pipeline struct {
 type stage struct {
 	name, app string
 	cluster   *env.Cluster
-	// on has watched the Application on the cluster, hub the one that Kargo changes.
+	// on watches the Application on the cluster, hub the one that Kargo changes.
 	on, hub *witness
 }
 
-// freight is one commit as Kargo knows it.
+// freight is one commit in Kargo's form.
 type freight struct{ name, revision string }
 
-// promotion is one that was made by hand, as Kargo's page does.
+// promotion is a promotion that was started by hand, as with Kargo's page.
 type promotion struct {
 	name  string
 	stage *stage
@@ -143,7 +143,7 @@ func (p *pipeline) read(ctx context.Context, kind, name string, into any) *unstr
 
 func decode(from, into any) { must.OK(json.Unmarshal(must.Get(json.Marshal(from)), into)) }
 
-// promote makes a Promotion with the steps of its Stage, whose JSON change may change.
+// promote creates a Promotion with the steps of its Stage. change may change their JSON.
 func (p *pipeline) promote(ctx context.Context, s *stage, f freight, change func(steps string) string) promotion {
 	var template struct {
 		Spec struct {
@@ -156,7 +156,7 @@ func (p *pipeline) promote(ctx context.Context, s *stage, f freight, change func
 	var steps []any
 	must.OK(json.Unmarshal([]byte(change(string(template.Spec.PromotionTemplate.Spec.Steps))), &steps))
 	p.promotions++
-	// Kargo takes the order of the names for that of time.
+	// Kargo sorts promotions by name and takes that for the order of time.
 	made := promotion{name: fmt.Sprintf("%s.%05d.%s", s.name, p.promotions, f.name[:7]), stage: s}
 	made.operations, made.synced = s.on.all(s.app)
 	o := object("Promotion", made.name)

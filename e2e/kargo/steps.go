@@ -50,7 +50,7 @@ func (p *pipeline) well(ctx context.Context, made promotion, f freight) string {
 	return fmt.Sprintf("%s: Succeeded after %.1f s, verified after %.1f s; %s", made.name, took.Seconds(), verified.Seconds(), c)
 }
 
-// rest waits until propagation has seen the requests of an Application through.
+// rest waits until propagation has finished the requests of an Application.
 func (p *pipeline) rest(ctx context.Context, s *stage) {
 	await(ctx, "the requests of Application "+s.app+" to be done", func(ctx context.Context) (bool, string) {
 		a := p.application(ctx, s)

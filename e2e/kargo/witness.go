@@ -21,7 +21,7 @@ import (
 // witness watches the Applications of one cluster and keeps what they have shown.
 type witness struct {
 	mu sync.Mutex
-	// operations are those of an Application by the time at which they began.
+	// operations are the operations of an Application by their start.
 	operations map[string]map[string]operation
 	// synced is how many operations of an Application have succeeded, by its history.
 	synced map[string]int
@@ -30,7 +30,7 @@ type witness struct {
 	err       error
 }
 
-// operation is one that a cluster has run.
+// operation is an operation that a cluster has run.
 type operation struct {
 	Promotion, Phase string
 }
@@ -65,8 +65,8 @@ func watch(ctx context.Context, c *env.Cluster) (_ *witness, err error) {
 }
 
 func (w *witness) see(object any) {
-	app, is := object.(*argocd.Application)
-	if !is {
+	app, ok := object.(*argocd.Application)
+	if !ok {
 		return
 	}
 	w.mu.Lock()

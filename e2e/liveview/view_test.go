@@ -419,9 +419,9 @@ spec:
 	})
 }
 
-// A cluster that goes away keeps its last tree, which says so, also after the page was
-// closed and the viewer was restarted; it is taken back when the cluster is back.
-func TestView_ofClusterThatIsAwayIsItsLast(t *testing.T) {
+// An unreachable cluster keeps its last tree, with a note, even after the page was closed and the
+// viewer was restarted. The note is removed when the cluster returns.
+func TestView_ofUnreachableClusterIsItsLast(t *testing.T) {
 	const name = "cluster1-guestbook"
 	p := openPage(t, name, live.Admin)
 	p.await(t, "the tree", func(text string) bool { return strings.Contains(text, "guestbook-ui") })
@@ -460,9 +460,10 @@ func application(name string) *unstructured.Unstructured {
 	}}
 }
 
-// A hundred Applications are opened, ten at a time, each on a page of its own, after nothing
-// of them was on the hub: LIVEVIEW_APPLICATIONS, ten without it, LIVEVIEW_AT_A_TIME. The trees are those of the
-// cluster's own Argo CD. LIVEVIEW_LIMIT bounds the 99th percentile, for a quiet machine.
+// A hundred Applications are opened, ten at a time, each on a separate page, with nothing of them
+// on the hub before. LIVEVIEW_APPLICATIONS is their number (default ten) and LIVEVIEW_AT_A_TIME how
+// many are opened together. The trees are those of the cluster's own Argo CD. LIVEVIEW_LIMIT limits
+// the 99th percentile, for a quiet machine.
 func TestView_ofManyApplications(t *testing.T) {
 	n, together := 10, 10
 	for name, count := range map[string]*int{"LIVEVIEW_APPLICATIONS": &n, "LIVEVIEW_AT_A_TIME": &together} {

@@ -1,9 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package must is for programs that measure or show something step by step and are over at the
-// first failure: a step says what is to succeed, and [Try], or a function that defers [Return],
-// returns the error of what did not.
+// Package must is for programs that measure or show something step by step and stop at the first
+// failure. [Try], or a function that defers [Return], returns the error of the step that failed.
 package must
 
 type failure struct{ error }

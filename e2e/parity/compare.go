@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// verdict is what the hub has of a field of the managed cluster's status.
+// verdict is the state of a field of the managed cluster's status on the hub.
 type verdict string
 
 const (
@@ -35,9 +35,9 @@ func compare(hub, cluster json.RawMessage) (map[string]verdict, error) {
 	fields := map[string]verdict{}
 	for path, value := range there {
 		field, v := index.ReplaceAllString(path, "[]"), same
-		if is, found := here[path]; !found {
+		if current, found := here[path]; !found {
 			v = lost
-		} else if is != value {
+		} else if current != value {
 			v = different
 		}
 		if before, known := fields[field]; known && before != v {
@@ -73,7 +73,7 @@ func walk(value any, path string, leaves map[string]string) {
 	case []any:
 		for i, entry := range value {
 			at := fmt.Sprint(i)
-			if object, is := entry.(map[string]any); is && path == "conditions" {
+			if object, ok := entry.(map[string]any); ok && path == "conditions" {
 				at = fmt.Sprint(object["type"])
 			}
 			walk(entry, path+"["+at+"]", leaves)

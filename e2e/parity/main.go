@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command parity delivers Applications of many shapes to a fleet of real parts, and prints
-// what of the status that the managed cluster's Argo CD writes is in that of the hub's
-// Application: a table in Markdown, and how many fields are the same, differ or are lost.
+// Command parity delivers Applications of many shapes to a fleet of real parts. It prints which
+// fields of the status on the managed cluster are in the status of the hub Application: a table in
+// Markdown, and how many fields are equal, differ or are lost.
 package main
 
 import (
@@ -88,8 +88,8 @@ func (s *shape) create(ctx context.Context, fleet *env.Fleet, cluster string) {
 	must.OK(fleet.Hub.Client.Create(ctx, a))
 }
 
-// quiet is how long neither status may change before they are compared: longer than a work
-// agent that polls takes, and shorter than Argo CD's own resync, which renews reconciledAt.
+// quiet is how long neither status may change before they are compared. It is longer than a poll of
+// a work agent, and shorter than Argo CD's own resync, which renews reconciledAt.
 const quiet = 3 * time.Second
 
 // settled waits until the shape's Application is as it will be, and returns its status on
@@ -112,8 +112,8 @@ func (s *shape) settled(ctx context.Context, fleet *env.Fleet, c *env.Cluster) (
 			last, since = saw, time.Now()
 		}
 		want := func(status json.RawMessage) bool {
-			is, other := essence(status), sync+" "+phase
-			return is == health+" "+other || health == anyHealth && strings.HasSuffix(is, " "+other)
+			got, other := essence(status), sync+" "+phase
+			return got == health+" "+other || health == anyHealth && strings.HasSuffix(got, " "+other)
 		}
 		return want(here.Status) && want(there.Status) && time.Since(since) >= quiet, last
 	}))

@@ -17,8 +17,8 @@ type shape struct {
 	name string
 	// files are in git, below a folder of the Application's name.
 	files map[string]string
-	// sources are the members of the spec's sources beside repoURL and targetRevision; one
-	// is spec.source.
+	// sources are the entries of the spec's sources without repoURL and targetRevision. A single
+	// one becomes spec.source.
 	sources []map[string]any
 	// manual: nothing is synced by itself.
 	manual bool
@@ -31,7 +31,8 @@ type shape struct {
 const (
 	configMap      = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {color: blue}\n"
 	deploymentHead = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: NAME}\nspec:\n"
-	// deploymentSpec is of a Deployment whose Pods are never ready, since there is no such node.
+	// deploymentSpec is the spec of a Deployment whose Pods are never ready, because their node
+	// does not exist.
 	deploymentSpec = `  progressDeadlineSeconds: 1
   selector: {matchLabels: {app: NAME}}
   template:
@@ -47,7 +48,7 @@ func annotated(annotation, value, suffix string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME" + suffix + "\n  annotations: {" + annotation + ": \"" + value + "\"}\ndata: {color: blue}\n"
 }
 
-// shapes are those of the documentation's table, in its order.
+// shapes returns the shapes of the documentation's table, in its order.
 func shapes() []shape {
 	const wave, hook = argocd.SyncWaveAnnotation, argocd.HookAnnotation
 	one := []map[string]any{{"path": "NAME"}}
@@ -85,7 +86,7 @@ func shapes() []shape {
 	}
 }
 
-// anyHealth is that of a shape whose health is another one in each Argo CD.
+// anyHealth is the health of a shape that differs between versions of Argo CD.
 const anyHealth = "any"
 
 // application is the name of a shape's Application on a cluster.

@@ -22,7 +22,7 @@ const (
 	pauseImage = "registry.invalid/pause:1"
 )
 
-// containers are those of the pod.
+// containers are the containers of the pod.
 var containers = []string{"propagation", "resourcesync", "aggregation"}
 
 // layoutArchive returns the OCI layout of a container's image.

@@ -24,17 +24,18 @@ const (
 // reportsMode is how the folder of reports is mounted; propagation has none.
 var reportsMode = map[string]string{"resourcesync": "rw", "aggregation": "ro"}
 
-// lookAt returns what a container's process has, and what of it is other than the manifests promise.
+// lookAt returns the state of a container's process. The error lists what differs from the
+// manifests.
 func lookAt(process, name string) (saw string, err error) {
 	own, err := fields(filepath.Join(process, "status"))
 	if err != nil {
 		return "", err
 	}
 	var errs []error
-	want := func(what, is, wanted string) {
-		saw += fmt.Sprintf("%s %s, ", what, is)
-		if is != wanted {
-			errs = append(errs, fmt.Errorf("%s %s, want %s", what, is, wanted))
+	want := func(what, got, wanted string) {
+		saw += fmt.Sprintf("%s %s, ", what, got)
+		if got != wanted {
+			errs = append(errs, fmt.Errorf("%s %s, want %s", what, got, wanted))
 		}
 	}
 	want("user", strings.Fields(own["Uid"] + " -")[0], "65532")
@@ -83,7 +84,7 @@ func mountModes(path string) (map[string]string, error) {
 	return modes, err
 }
 
-// subjectOf returns whose token is in a file. The API server that it is for checks it.
+// subjectOf returns the subject of the token in a file. The API server verifies the token.
 func subjectOf(path string) (string, error) {
 	token, err := os.ReadFile(path)
 	if err != nil {

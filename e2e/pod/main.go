@@ -1,12 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pod runs the product's pod as a user would: a kubelet with containerd as a node
-// of the fleet's hub, the images of a release, deploy/install.yaml by kubectl. It looks at
-// what runs, delivers the guestbook through it, and exchanges one container after the other.
-//
-// run.sh starts it in namespaces for processes, mounts and network of its own, which end with
-// it however it ends.
+// Command pod runs the product's pod as a user would: with a kubelet and containerd as a node of the fleet's hub, the images of a release,
+// and deploy/install.yaml applied by kubectl. It checks the processes, delivers the guestbook, and replaces one container after the other.
+// run.sh starts it in separate namespaces for processes, mounts and network, which end with it.
 package main
 
 import (
@@ -24,11 +21,11 @@ import (
 const (
 	// plugins is where Debian's package puts the plugins of CNI.
 	plugins = "/usr/lib/cni"
-	// nodeAddress is the node's own, which run.sh gives to loopback beside [env.ServiceAddress].
+	// nodeAddress is the address of the node. run.sh adds it to loopback, as [env.ServiceAddress].
 	nodeAddress = "10.97.0.1"
 )
 
-// options say what to run.
+// options are the settings of a run.
 type options struct {
 	folder                       string
 	images, next, nextTag, pause string

@@ -85,7 +85,7 @@ func (n *node) importImages(ctx context.Context, o options) {
 	}
 }
 
-// ctr runs containerd's own client and returns what it says.
+// ctr runs containerd's own client and returns its output.
 func (n *node) ctr(ctx context.Context, in io.Reader, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address=" + n.Socket, "--namespace=" + criNamespace}, args...)...)
 	cmd.Stdin = in

@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// deployment is the product's Deployment, whose pods have a label of its name.
+// deployment is the product's Deployment. Its pods have a label with its name.
 const deployment = "multicluster-integrations"
 
 // product is what runs on the node.
@@ -58,7 +58,7 @@ func (p *product) steps() (steps []scenario.Step) {
 	return steps
 }
 
-// kubectl runs kubectl as an administrator of the hub and returns what it prints.
+// kubectl runs kubectl as an administrator of the hub and returns its output.
 func (p *product) kubectl(ctx context.Context, args ...string) string {
 	args = append(args, "--kubeconfig="+p.fleet.Hub.Kubeconfig)
 	out, err := exec.CommandContext(ctx, must.Get(env.Part("kubectl")), args...).CombinedOutput()
@@ -94,7 +94,7 @@ func (p *product) pods(ctx context.Context) ([]corev1.Pod, error) {
 	return slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil }), err
 }
 
-// ready waits until the Deployment has one pod, all of whose containers are ready, and returns it.
+// ready waits until the Deployment has one pod with all containers ready, and returns the pod.
 func (p *product) ready(ctx context.Context) *corev1.Pod {
 	var pod *corev1.Pod
 	must.OK(env.Wait(ctx, "a pod of which every container is ready", func(ctx context.Context) (bool, string) {
@@ -133,7 +133,7 @@ func states(pod *corev1.Pod) string {
 	return strings.Join(text, "; ")
 }
 
-// look reads of the processes of the containers what the manifests promise.
+// look compares the processes of the containers with the manifests.
 func (p *product) look(ctx context.Context) {
 	pod := p.ready(ctx)
 	pids := p.node.pids(ctx)
@@ -154,7 +154,7 @@ func (p *product) look(ctx context.Context) {
 	must.OK(errors.Join(errs...))
 }
 
-// commit pushes another colour and waits until the report says that it is synced and healthy.
+// commit pushes another colour and waits until the report shows it as synced and healthy.
 func (p *product) commit(ctx context.Context) time.Duration {
 	const path = "guestbook/guestbook.yaml"
 	content := must.Get(p.fleet.Git.Read(path))
@@ -184,8 +184,8 @@ func (p *product) exchange(ctx context.Context, name string) {
 			return false, err.Error()
 		}
 		disturbed = errors.Join(disturbed, goesOn(before, now, name))
-		was, is := status(before, name), status(now, name)
-		return disturbed != nil || allReady(now) && is.ImageID != was.ImageID && is.ContainerID != was.ContainerID && is.RestartCount == was.RestartCount+1, states(now)
+		previous, current := status(before, name), status(now, name)
+		return disturbed != nil || allReady(now) && current.ImageID != previous.ImageID && current.ContainerID != previous.ContainerID && current.RestartCount == previous.RestartCount+1, states(now)
 	})
 	took := time.Since(began)
 	must.OK(errors.Join(err, disturbed))
@@ -200,9 +200,9 @@ func (p *product) exchange(ctx context.Context, name string) {
 func goesOn(before, now *corev1.Pod, name string) error {
 	var errs []error
 	for _, each := range containers {
-		was, is := status(before, each), status(now, each)
-		if each != name && (is.ContainerID != was.ContainerID || is.RestartCount != was.RestartCount || !is.Ready) {
-			errs = append(errs, fmt.Errorf("%s does not go on: it was %s, ready=%t, and is %s, ready=%t", each, was.ContainerID, was.Ready, is.ContainerID, is.Ready))
+		previous, current := status(before, each), status(now, each)
+		if each != name && (current.ContainerID != previous.ContainerID || current.RestartCount != previous.RestartCount || !current.Ready) {
+			errs = append(errs, fmt.Errorf("%s does not go on: it was %s, ready=%t, and is %s, ready=%t", each, previous.ContainerID, previous.Ready, current.ContainerID, current.Ready))
 		}
 	}
 	return errors.Join(errs...)

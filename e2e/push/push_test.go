@@ -52,9 +52,9 @@ func rounds(t *testing.T) int {
 	return n
 }
 
-// A signed push event of each kind of forge brings the commit to every cluster, although
-// Argo CD would look for it only in minutes. PUSH_LIMIT bounds the 99th percentile from
-// the commit to the hub Application, for a machine that is known to be quiet.
+// A signed push event of each kind of forge brings the commit to every cluster, although Argo CD
+// polls only every few minutes. PUSH_LIMIT limits the 99th percentile from the commit to the hub
+// Application, for a quiet machine.
 func TestPush(t *testing.T) {
 	r := record(t)
 	all := &latencies{}
@@ -95,8 +95,8 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// The webhook knows no projects: an Application of another one is refreshed, if the push
-// has files that it says it is made of. An event without the secret refreshes nothing.
+// The webhook ignores projects: an Application of another one is refreshed if the push has files of
+// its source paths. An event without the secret refreshes nothing.
 func TestPushToOneOfTwo(t *testing.T) {
 	r := record(t)
 	deployNotes(t)

@@ -41,8 +41,8 @@ func blocks(page string) []block {
 	return out
 }
 
-// agrees reports whether an output is what the page promises. Spaces do not count, and "…"
-// stands for any text, lines included.
+// agrees reports whether an output equals the one on the page. Spaces do not count, and "…" stands
+// for any text, including line breaks.
 func agrees(want, got string) bool {
 	parts := strings.Split(fold(want), "…")
 	for i, p := range parts {

@@ -38,9 +38,9 @@ func TestMain(m *testing.M) {
 // untestable is what a block needs that the page excludes from the tests.
 var untestable = regexp.MustCompile(`\bkind (create|load|delete)\b|\bclusteradm\b|https://raw\.githubusercontent\.com/|\brollout status\b`)
 
-// TestQuickstart_commandsDoWhatThePageSays runs the commands of the page from the root of the
+// TestQuickstart_commandsMatchThePage runs the commands of the page from the root of the
 // checkout, as they are written.
-func TestQuickstart_commandsDoWhatThePageSays(t *testing.T) {
+func TestQuickstart_commandsMatchThePage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "quickstart.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rendered tells the story of rendered mode on a fleet whose managed clusters
-// have no Argo CD.
+// Package rendered tests rendered mode on a fleet whose managed clusters have no Argo CD.
 package rendered
 
 import (
@@ -48,8 +47,7 @@ func TestMain(m *testing.M) {
 
 const manifests = "guestbook/guestbook.yaml"
 
-// TestStory delivers, changes, breaks, mends, loses and withdraws: each step waits
-// for what it promises.
+// TestStory delivers, changes, breaks, repairs, loses and removes. Each step waits for its result.
 func TestStory(t *testing.T) {
 	must(t, fleet.Hub.ApplyFiles(t.Context(), env.Rendered("app-set.yaml")))
 	for _, c := range fleet.Managed {

@@ -60,9 +60,9 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestWavesAndHooks: a hook holds the first wave back until it is complete on the
-// managed cluster, and the first wave the second until it is healthy there. It has a branch of
-// its own: another commit would begin the hook anew, which is completed once.
+// TestWavesAndHooks: the first wave waits until a hook is complete on the managed cluster, and the
+// second wave until the first one is healthy there. The test has a separate branch, because another
+// commit would run the hook again, which completes only once.
 func TestWavesAndHooks(t *testing.T) {
 	t.Parallel()
 	const namespace, lateNode, branch = "waves", "late", "waves"

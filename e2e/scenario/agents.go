@@ -20,8 +20,8 @@ import (
 // principalSource begins the resource of the example that is fetched.
 const principalSource = "https://github.com/argoproj-labs/argocd-agent//install/kubernetes/principal?ref="
 
-// RenderAgents returns what kustomize makes of the example of argocd-agent with the principal's
-// installation in a folder, and of a kustomization with that example, "agent", as a resource.
+// RenderAgents returns the output of kustomize for a kustomization with the resource "agent": the
+// example of argocd-agent, with the principal's installation from a folder.
 func RenderAgents(ctx context.Context, principal fs.FS, kustomization string) (_ []byte, err error) {
 	defer must.Return(&err)
 	dir := must.Get(os.MkdirTemp("", "agents-"))

@@ -65,8 +65,8 @@ func (a Application) SyncedAndHealthy(revision string) bool {
 	return a.Sync == argocd.SyncSynced && a.Health == argocd.HealthHealthy && (revision == "" || a.Revision == revision)
 }
 
-// Message returns the first error or warning, or what a last operation that
-// failed said about it; it is empty without any.
+// Message returns the first error or warning, or the message of a failed last operation. It is
+// empty without any.
 func (a Application) Message() string {
 	for _, c := range a.Conditions {
 		return c.Type + ": " + c.Message

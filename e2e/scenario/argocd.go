@@ -33,8 +33,8 @@ const (
 	exampleTime    = "minSuccessTime: 5m"
 )
 
-// CoreInstall returns the path of Argo CD's core-install.yaml: that of the fleet's newest Argo CD,
-// or with next that of a newer one.
+// CoreInstall returns the path of Argo CD's core-install.yaml for the fleet's newest Argo CD, or
+// with next for a newer one.
 func CoreInstall(next bool) string {
 	folder := "argocd"
 	if next {
@@ -43,8 +43,8 @@ func CoreInstall(next bool) string {
 	return filepath.Join(testkit.Root(), "bin", "manifests", folder, "core-install.yaml")
 }
 
-// RenderArgoCDTemplate returns what the script of the example prints for a name and a core-install.yaml,
-// and as an error what it refuses.
+// RenderArgoCDTemplate returns the output of the example's script for a name and a
+// core-install.yaml. If the script rejects them, it returns an error.
 func RenderArgoCDTemplate(ctx context.Context, name, coreInstall string) ([]byte, error) {
 	script := exec.CommandContext(ctx, "bash", filepath.Join(Examples(argoCDExample), "template.sh"), name, coreInstall)
 	script.Env = append(os.Environ(), "PATH="+filepath.Join(testkit.Root(), "bin")+":"+os.Getenv("PATH"))
@@ -57,7 +57,7 @@ func RenderArgoCDTemplate(ctx context.Context, name, coreInstall string) ([]byte
 	return out, nil
 }
 
-// AddArgoCDTemplate makes an AddOnTemplate on the hub, as the example says.
+// AddArgoCDTemplate creates an AddOnTemplate on the hub as in the example.
 func AddArgoCDTemplate(ctx context.Context, hub *env.Cluster, name, coreInstall string) error {
 	text, err := RenderArgoCDTemplate(ctx, name, coreInstall)
 	if err != nil {

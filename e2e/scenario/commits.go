@@ -42,8 +42,8 @@ func (s *Scenario) pushColor(ctx context.Context, content, from, to, title strin
 	return s.measure(ctx, title, began, stages(revision))
 }
 
-// Break pushes a commit that changes what a Deployment may not change, and waits
-// until the API server's reason is on every hub Application and in the report.
+// Break pushes a commit that changes an immutable field of a Deployment, and waits until every hub
+// Application and the report have the API server's reason.
 func (s *Scenario) Break(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	content := must.Get(s.fleet.Git.Read(guestbookPath))
@@ -77,8 +77,8 @@ func (s *Scenario) Break(ctx context.Context) (err error) {
 	return s.awaitIntermediateReport(ctx)
 }
 
-// awaitIntermediateReport waits until search has reported the error, too, beside the
-// resources: that comes through the intermediate report.
+// awaitIntermediateReport waits until search has reported the error with the resources, which comes
+// through the intermediate report.
 func (s *Scenario) awaitIntermediateReport(ctx context.Context) error {
 	store := intermediate.NewStore(s.fleet.Product.IntermediateDir(0))
 	_, err := s.watch.view.Await(ctx, "the intermediate report to have resources and the error of every Application", func() (bool, string) {
@@ -113,9 +113,9 @@ func (w watch) fails(where, name, revision string) func() (bool, string) {
 	}
 }
 
-// Fix pushes the guestbook as it was, with a third colour, and waits until every error
-// is gone and the new revision is synced and healthy everywhere. Argo CD syncs it only
-// once it has given up on the broken one.
+// Fix pushes the earlier guestbook with a third colour. It waits until all errors are gone and the
+// new revision is synced and healthy everywhere. Argo CD syncs it after it has given up on the
+// broken one.
 func (s *Scenario) Fix(ctx context.Context) error {
 	return s.pushColor(ctx, s.original, "green", "red", "from the commit that fixes it to the report", s.watch.commitStages)
 }

@@ -25,9 +25,9 @@ import (
 // Examples returns the path of a file or folder of the examples.
 func Examples(name string) string { return filepath.Join(testkit.Root(), "deploy", "examples", name) }
 
-// Prepare applies the examples but the ApplicationSet, and waits until the
-// placement has decided and Argo CD knows every cluster: the ApplicationSet
-// controller reconciles one that comes before either again only after three minutes.
+// Prepare applies the examples except the ApplicationSet. It waits until the placement has decided
+// and Argo CD has every cluster, because the ApplicationSet controller retries an earlier
+// ApplicationSet only after three minutes.
 func Prepare(ctx context.Context, fleet *env.Fleet) (err error) {
 	defer must.Return(&err)
 	for _, c := range fleet.Managed {
@@ -56,8 +56,8 @@ func decisions(ctx context.Context, fleet *env.Fleet) (decided int, err error) {
 	return decided, err
 }
 
-// Deliver applies the examples as they are and waits until the guestbook is
-// synced and healthy on every managed cluster, on the hub and in the report.
+// Deliver applies the unchanged examples. It waits until the guestbook is synced and healthy on
+// every managed cluster, on the hub and in the report.
 func (s *Scenario) Deliver(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	must.OK(Prepare(ctx, s.fleet))

@@ -36,8 +36,8 @@ func gitopsCluster(name string) *unstructured.Unstructured {
 	return o
 }
 
-// Register applies the examples of GitOpsClusters, in both versions, and waits until each
-// is ready with every cluster, for which there is one Secret.
+// Register applies the examples of GitOpsClusters in both versions. It waits until each is ready
+// with every cluster, and each cluster has one Secret.
 func (s *Scenario) Register(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	for _, file := range append([]string{hub}, gitopsExamples...) {
@@ -80,7 +80,8 @@ func (s *Scenario) clusterSecrets(ctx context.Context) ([]corev1.Secret, error) 
 	return list.Items, err
 }
 
-// Unregister deletes the GitOpsClusters and waits until they and their Secrets are gone.
+// Unregister deletes the GitOpsClusters and waits until they and their Secrets do not exist any
+// more.
 func (s *Scenario) Unregister(ctx context.Context) error {
 	for name := range gitopsClusters {
 		if err := s.fleet.Hub.Client.Delete(ctx, gitopsCluster(name)); err != nil {

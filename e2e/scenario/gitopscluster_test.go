@@ -12,7 +12,7 @@ import (
 )
 
 // Whatever GitOpsCluster the demo applies it also takes away.
-func TestExamplesAreTakenAway(t *testing.T) {
+func TestExamplesAreRemoved(t *testing.T) {
 	var applied []string
 	for _, file := range gitopsExamples {
 		objects, err := env.ReadObjects(Examples(file))

@@ -27,7 +27,7 @@ type LiveView struct {
 	Admin, Tenant string
 }
 
-// liveViewPassword is that of both accounts, and its hash.
+// liveViewPassword is the password of both accounts, with its hash.
 const (
 	liveViewPassword = "liveview"
 	liveViewHash     = "$2a$10$Cc9XvxYDmSNq8qJafqEmWe6KUGsE8exwMta1RrA/FyE0vDErOQcJS"

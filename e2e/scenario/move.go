@@ -33,9 +33,9 @@ const (
 	notesNamespace = "guestbook"
 )
 
-// Move delivers a standalone Application to the first managed cluster, points it
-// at the second, and waits until it is synced and healthy there and gone from the first, its
-// ConfigMap included.
+// Move delivers a standalone Application to the first managed cluster and changes its target to the
+// second one. It waits until the Application is synced and healthy there, and does not exist on the
+// first one any more, nor does its ConfigMap.
 func (s *Scenario) Move(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	from, to := s.fleet.Managed[0], s.fleet.Managed[1]
@@ -78,8 +78,7 @@ func (s *Scenario) arrived(ctx context.Context, at *env.Cluster) error {
 	return err
 }
 
-// configMap returns whether the workload is there; only a positive answer counts
-// as one, so a reader says which of the two it waits for.
+// configMap reports whether the workload exists. there and gone are both false if that is unknown.
 func configMap(ctx context.Context, c *env.Cluster) (there, gone bool, saw string) {
 	err := c.Client.Get(ctx, client.ObjectKey{Namespace: notesNamespace, Name: notesConfigMap}, &corev1.ConfigMap{})
 	return err == nil, apierrors.IsNotFound(err), fmt.Sprintf("ConfigMap %s on %s: %v", notesConfigMap, c.Name, err)

@@ -22,7 +22,7 @@ func all[T client.Object](v *View, cluster string) []T {
 	defer v.mu.Unlock()
 	var found []T
 	for at, object := range v.objects {
-		if o, is := object.(T); is && at.cluster == cluster {
+		if o, ok := object.(T); ok && at.cluster == cluster {
 			found = append(found, o)
 		}
 	}
@@ -42,7 +42,7 @@ func (v *View) Applications(cluster string) []Application {
 	return applications
 }
 
-// Application returns one Application of a cluster; ok is false when there is none.
+// Application returns one Application of a cluster. ok is false if it does not exist.
 func (v *View) Application(cluster, name string) (a Application, ok bool) {
 	for _, a := range v.Applications(cluster) {
 		if a.Name == name {

@@ -108,8 +108,8 @@ func (s *Rendered) Change(ctx context.Context) error {
 	})
 }
 
-// Refuse pushes a Secret, waits until hub Applications and report say why it is not
-// delivered, and takes it back.
+// Refuse pushes a Secret, waits until hub Applications and report have the reason why it is not
+// delivered, and reverts the commit.
 func (s *Rendered) Refuse(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	content := must.Get(s.scenario.fleet.Git.Read(guestbookPath))
@@ -133,8 +133,8 @@ func (s *Rendered) Refuse(ctx context.Context) (err error) {
 	return nil
 }
 
-// Withdraw deletes the ApplicationSet and waits until hub and managed clusters hold
-// nothing of it.
+// Withdraw deletes the ApplicationSet and waits until nothing of it remains on hub and managed
+// clusters.
 func (s *Rendered) Withdraw(ctx context.Context) error {
 	return s.scenario.withdraw(ctx, "Applications, ManifestWorks, workloads and the report", func(context.Context) ([]string, error) { return s.left(), nil })
 }
@@ -170,7 +170,8 @@ func (s *Rendered) written(cluster, color string) mark {
 	}}
 }
 
-// said are the marks that hub Application and report call a cluster's guestbook well.
+// said returns the marks after which hub Application and report show a cluster's guestbook as
+// healthy.
 func (s *Rendered) said(cluster, revision string) []mark {
 	name := renderedApplication(cluster)
 	return []mark{

@@ -18,10 +18,9 @@ var rolling string
 // Group is a group of one cluster, and the path in git that it is to have.
 type Group struct{ Cluster, Path string }
 
-// RollingSync returns an ApplicationSet that brings a change to one group after the other.
-// Its Applications are called NAME-CLUSTER. Argo CD's controller begins with the group
-// whose status on the hub is outdated first: who wants to know which one that is changes one
-// path at a time.
+// RollingSync returns an ApplicationSet that rolls a change out to one group after the other. Its
+// Applications are named NAME-CLUSTER. Argo CD's controller begins with the group whose status on
+// the hub is outdated first. To know which one that is, change one path at a time.
 func RollingSync(name string, first, second Group) (*unstructured.Unstructured, error) {
 	set := &unstructured.Unstructured{}
 	text := strings.NewReplacer(

@@ -16,14 +16,14 @@ const ApplicationSet = "guestbook"
 
 // Step acts and then waits until its result is there.
 type Step struct {
-	// Title says what the step does.
+	// Title describes the step.
 	Title string
-	// Run fails, naming what it waited for and what it saw last, when the result is
-	// not there in time.
+	// Run returns an error if the result does not appear in time. The error names what it waited
+	// for and the last state.
 	Run func(context.Context) error
 }
 
-// Run runs steps one after the other and says which.
+// Run runs steps one after the other. It passes the title of each step to say.
 func Run(ctx context.Context, steps []Step, say func(string)) error {
 	began := time.Now()
 	for i, step := range steps {

@@ -3,8 +3,8 @@
 
 package scenario
 
-// NeverHealthy is a Deployment whose pods no node takes, and a ConfigMap that is not
-// synced before it is healthy: a sync of the two runs until it is terminated.
+// NeverHealthy is a Deployment with pods that no node runs, and a ConfigMap that is synced only
+// after the Deployment is healthy. A sync of the two runs until it is terminated.
 const NeverHealthy = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: stuck, annotations: {argocd.argoproj.io/sync-wave: "0"}}

@@ -54,7 +54,7 @@ func Watch(ctx context.Context, fleet *env.Fleet) (*View, error) {
 		switch {
 		case c == fleet.Hub:
 			kinds = append(kinds, &workv1.ManifestWork{}, &v1alpha1.MulticlusterApplicationSetReport{})
-		case fleet.Rendered(): // it knows no Applications
+		case fleet.Rendered(): // its clusters have no Applications
 			kinds = []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}}
 		}
 		watching, err := cache.New(c.Config, cache.Options{Scheme: scheme})
@@ -119,8 +119,8 @@ func (v *View) Changed() <-chan struct{} {
 	return v.changed
 }
 
-// Await waits until what holds and returns when it was first seen to hold. what is
-// asked at every change, and says what it saw.
+// Await waits until what holds, and returns when that was first observed. what is called after
+// every change. saw describes the state.
 func (v *View) Await(ctx context.Context, name string, what func() (holds bool, saw string)) (time.Time, error) {
 	return v.await(ctx, name, 0, what)
 }
@@ -152,8 +152,8 @@ func (v *View) await(ctx context.Context, name string, rest time.Duration, what 
 // askAgain is how much time [View.Expect] leaves between two questions.
 const askAgain = 100 * time.Millisecond
 
-// Expect is [View.Await] in a test, which fails when what does not come true, for a what
-// that asks API servers: changes come in bursts, and it is asked once for those of a moment.
+// Expect is [View.Await] in a test, and fails the test if what never holds. It is for a what that
+// asks API servers: it is called once for a burst of changes.
 func (v *View) Expect(t testing.TB, name string, what func() (holds bool, saw string)) {
 	t.Helper()
 	if _, err := v.await(t.Context(), name, askAgain, what); err != nil {

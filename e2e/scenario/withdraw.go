@@ -22,10 +22,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// Withdraw deletes the ApplicationSet and the standalone Application, and waits
-// until hub and managed clusters hold nothing of them: no Application, no work, no
-// workload, no report and no intermediate report. The AppProject that travelled
-// along stays on the managed clusters on purpose: other Applications may use it.
+// Withdraw deletes the ApplicationSet and the standalone Application. It waits until nothing of
+// them remains on hub and managed clusters: no Application, work, workload, report or intermediate
+// report. The delivered AppProject stays on the managed clusters, because other Applications may
+// use it.
 func (s *Scenario) Withdraw(ctx context.Context) error {
 	if err := s.withdrawNotes(ctx); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (s *Scenario) Withdraw(ctx context.Context) error {
 	return s.withdraw(ctx, "Applications, ManifestWorks, workloads and the report (the AppProject stays, since other Applications may use it)", s.Remaining)
 }
 
-// withdraw deletes the ApplicationSet and waits until nothing is left.
+// withdraw deletes the ApplicationSet and waits until nothing remains.
 func (s *Scenario) withdraw(ctx context.Context, what string, remaining func(context.Context) ([]string, error)) error {
 	began := time.Now()
 	set := argocd.ApplicationSetMetadata()
@@ -54,7 +54,7 @@ func (s *Scenario) withdraw(ctx context.Context, what string, remaining func(con
 	return err
 }
 
-// Remaining lists what the scenario has put on the clusters and not withdrawn yet.
+// Remaining lists what the scenario has created on the clusters and not removed yet.
 func (s *Scenario) Remaining(ctx context.Context) (_ []string, err error) {
 	defer must.Return(&err)
 	left := s.watch.view.remaining(ApplicationSet, contract.PullLabel)
@@ -93,7 +93,7 @@ func (s *Scenario) remainingOn(ctx context.Context, c *env.Cluster) ([]string, e
 		&argocd.ApplicationList{}, &appsv1.DeploymentList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},
 	} {
 		namespace := notesNamespace
-		if _, is := list.(*argocd.ApplicationList); is {
+		if _, ok := list.(*argocd.ApplicationList); ok {
 			namespace = env.ArgoCDNamespace
 		}
 		names, err := namesOf(ctx, c, list, namespace)

@@ -40,7 +40,7 @@ type question struct {
 	Variables     map[string]any
 }
 
-// execution answers one question. What fails is null, and has an error beside the data.
+// execution answers one question. A part that fails is null, and has an error next to the data.
 type execution struct {
 	view   table.View
 	faults Faults
@@ -74,7 +74,7 @@ func (e *execution) answer(w http.ResponseWriter, q question) {
 		return
 	}
 	e.object(operation.SelectionSet, nil, e.query)
-	_, _ = io.WriteString(w, "{") // a client that is gone needs none
+	_, _ = io.WriteString(w, "{") // the client may have disconnected
 	if len(e.errors) > 0 {
 		_, _ = fmt.Fprintf(w, `"errors":%s,`, table.Encode(e.errors))
 	}
@@ -165,7 +165,7 @@ func (r *result) write(field *ast.Field, path ast.Path) {
 	case field.Name == "items":
 		r.items(found.Items())
 	case found.Empty():
-		r.value(path, nil, nil) // related is null when there is no item, an empty list when nothing is related to them
+		r.value(path, nil, nil) // related is null without items, and an empty list if no item has relations
 	default:
 		related := r.related(found)
 		r.list('[', ']', len(related), func(i int) {

@@ -1,12 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package search is a stand-in for the search v2 service: what the product asks
-// for of its GraphQL schema, over TLS, the same rules of access, the same encodings, limits and
-// relations, and the same ways to fail. It answers from a table that is filled
-// from real clusters (Live) or by a test.
+// Package search is a stand-in for the search v2 service. It has the part of its GraphQL schema that the product uses, over TLS, with the same
+// rules of access, encodings, limits, relations and failures. It answers from a table, which is filled from real clusters (Live) or by a test.
 //
-// A query is parsed and held against the service's schema by gqlparser, as in the real
-// service, and of its fields those are answered that the product asks for. What the service
-// does was measured on it; samples of its answers are under testdata.
+// gqlparser parses a query and validates it with the service's schema, as in the real service. Only fields that the product requests are
+// answered. The behaviour of the service was measured, and testdata has samples of its answers.
 package search

@@ -21,7 +21,7 @@ type Faults struct {
 	Delay time.Duration
 	// TimedOut answers 503 as after the service's own timeout.
 	TimedOut bool
-	// DatabaseDown answers 503 as when the database has been away for a second.
+	// DatabaseDown returns 503, as if the database had been unavailable for a second.
 	DatabaseDown bool
 	// Status answers with this status and the service's text for it: 401, 403
 	// or 500 as from authentication, others with none.
@@ -33,17 +33,15 @@ type Faults struct {
 	// NullResult answers 200 with data that is null and no errors.
 	NullResult bool
 
-	// AccessUnresolved answers 200 with errors and a null result, as when the
-	// service may not find out what the caller may see.
+	// AccessUnresolved returns 200 with errors and a null result, as if the service may not review
+	// the caller's rights.
 	AccessUnresolved bool
-	// FineGrained is fine-grained access control: who is not granted everything
-	// sees nothing.
+	// FineGrained is fine-grained access control: a caller without all rights sees nothing.
 	FineGrained bool
-	// PseudoNodeFirst makes the service take the first managed cluster for the
-	// hub: a caller with the right on all managed data silently loses it, and
-	// sees the hub.
+	// PseudoNodeFirst makes the service mistake the first managed cluster for the hub. A caller
+	// with the right on all managed data silently loses it, and sees the hub.
 	PseudoNodeFirst bool
-	// Lost lists clusters of which no row is left.
+	// Lost lists clusters without rows.
 	Lost []string
 
 	// DatabaseGone answers 200 with errors "failed to connect", as in the first
@@ -69,7 +67,7 @@ type Request struct {
 	Clusters []string
 }
 
-// Names says whether the request asks for one of the clusters.
+// Names reports whether the request asks for one of the clusters.
 func (r Request) Names(clusters ...string) bool {
 	return slices.ContainsFunc(clusters, func(c string) bool { return slices.Contains(r.Clusters, c) })
 }

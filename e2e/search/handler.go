@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
-// The service's own words.
+// These are messages of the service.
 const (
 	textTimedOut     = "Request timed out"
 	textDatabaseDown = "Unable to establish connection with database."
@@ -38,7 +38,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	faults := s.faults.Load().of(request)
 	switch {
 	case !clock.Sleep(r.Context(), faults.Delay):
-		// The client has gone.
+		// The client has disconnected.
 	case faults.TimedOut:
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, textTimedOut)
@@ -86,7 +86,7 @@ func clustersOf(q question) (clusters []string) {
 	return clusters
 }
 
-// answer establishes the caller and what it may see, and answers from that.
+// answer authenticates the caller, reviews its rights, and answers accordingly.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, q question, faults Faults) {
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if token == "" {
@@ -128,7 +128,7 @@ func breakOff(w http.ResponseWriter, whole *httptest.ResponseRecorder) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	defer func() { _ = conn.Close() }() // a client that is gone by now needs none
+	defer func() { _ = conn.Close() }() // the client may have disconnected
 	body := whole.Body.Bytes()
 	_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
 		whole.Code, http.StatusText(whole.Code), whole.Header().Get("Content-Type"), len(body), body[:len(body)/2])

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// names are the names that the service's certificate is good for, beside localhost.
+// names are the names in the service's certificate, in addition to localhost.
 var names = []string{
 	"search-search-api.open-cluster-management.svc",
 	"search-search-api.open-cluster-management.svc.cluster.local",
@@ -40,7 +40,7 @@ func newIdentity() (identity, error) {
 	return identity{certificate: certificate, caPEM: authority}, nil
 }
 
-// writeFile replaces a file at once, so that a reader never sees half of it.
+// writeFile replaces a file atomically, so that a reader never sees a part of it.
 func writeFile(path string, data []byte) error {
 	aside := path + ".new"
 	if err := os.WriteFile(aside, data, 0o600); err != nil {

@@ -34,19 +34,19 @@ type Source interface {
 	Run(ctx context.Context, into *table.Table) error
 }
 
-// Options says what a Server serves and whom.
+// Options are the settings of a Server.
 type Options struct {
 	// Dir is the folder of the CA file.
 	Dir string
 
-	// Hub is the hub, which tells callers apart and lists the managed clusters.
+	// Hub is the hub, which authenticates callers and lists the managed clusters.
 	Hub *rest.Config
 	// Clusters are the managed clusters to answer from, by name.
 	Clusters map[string]*rest.Config
 
 	// Source fills the table instead of Hub and Clusters.
 	Source Source
-	// Reviewer tells callers apart instead of Hub.
+	// Reviewer authenticates callers instead of Hub.
 	Reviewer access.Reviewer
 
 	// Log gets failures that no request is answered with.
@@ -121,7 +121,7 @@ func (s *Server) CA() []byte {
 // Table returns the table that the server answers from.
 func (s *Server) Table() *table.Table { return s.table }
 
-// Requests returns how many GraphQL requests came in.
+// Requests returns the number of received GraphQL requests.
 func (s *Server) Requests() int { return int(s.number.Load()) }
 
 // Close ends the server and waits for it.
@@ -217,8 +217,8 @@ func (s *Server) deafen() error {
 	return nil
 }
 
-// tlsConfig is what the service speaks: TLS 1.2 with one cipher suite or 1.3,
-// NIST curves, HTTP/1.1.
+// tlsConfig returns the TLS settings of the service: TLS 1.2 with one cipher suite or 1.3, NIST
+// curves, HTTP/1.1.
 func (s *Server) tlsConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion:       tls.VersionTLS12,

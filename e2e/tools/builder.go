@@ -150,7 +150,7 @@ func (b *builder) make(ctx context.Context, p part, print string, line *progress
 	}
 	// Without its stamp the part is not current, whatever happens between here and the next one.
 	err = os.RemoveAll(b.stamp(p))
-	if p.pkg == "" { // a folder cannot be renamed over one that has files
+	if p.pkg == "" { // a folder cannot replace one with files by a rename
 		err = errors.Join(err, os.RemoveAll(output))
 	}
 	must.OK(errors.Join(err, os.Rename(unfinished, output)))
@@ -204,8 +204,9 @@ func (b *builder) copyFiles(ctx context.Context, p part, target string) (err err
 	return nil
 }
 
-// downloadAhead downloads what parts are made of, in the order of their builds and beside them: a compiler that waits for the
-// network leaves its core idle. An error is not reported: the build that needs the module meets it, too.
+// downloadAhead downloads the modules of parts in the order of their builds, in parallel to them,
+// because a compiler that waits for the network leaves its core idle. It reports no error: the
+// build that needs the module will report it.
 func (b *builder) downloadAhead(ctx context.Context, parts []part) {
 	for _, p := range parts {
 		if p.pkg != "" && b.given(p) == "" {
@@ -247,7 +248,8 @@ func (b *builder) goCommand(ctx context.Context, module string, line *progress, 
 	return out.Bytes(), nil
 }
 
-// neutralFlags returns those of the person's GOFLAGS that do not change what is built: a limit on parallel work, a writable cache.
+// neutralFlags returns the parts of the user's GOFLAGS that do not change the result: a limit on
+// parallel work, a writable cache.
 func neutralFlags(flags string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(flags), func(flag string) bool {
 		return !strings.HasPrefix(flag, "-p=") && !strings.HasPrefix(flag, "-modcacherw")
@@ -283,7 +285,8 @@ func linkerFlags(p part, goMod string) (string, error) {
 	return "", fmt.Errorf("go.mod requires no version of %s", p.versionOf)
 }
 
-// given returns the path of p in the folder of binaries that the user has already, "" when it is not there.
+// given returns the path of p in the folder of binaries that the user has already, or "" if it is
+// not there.
 func (b *builder) given(p part) string {
 	path := filepath.Join(b.parts, p.name)
 	if info, err := os.Stat(path); b.parts == "" || p.pkg == "" || err != nil || !info.Mode().IsRegular() {
@@ -304,7 +307,8 @@ func version(ctx context.Context, path string) string {
 	return line
 }
 
-// current reports whether what lies in bin was made from what print stands for, and is as it was left.
+// current reports whether the output in bin was built with the fingerprint print, and has not
+// changed since.
 func (b *builder) current(p part, print string) bool {
 	kept, err := os.ReadFile(b.stamp(p))
 	if err != nil {
@@ -314,8 +318,9 @@ func (b *builder) current(p part, print string) bool {
 	return err == nil && now == string(kept)
 }
 
-// describe returns the text of a stamp: a fingerprint, and the size of every file of the output, so that a lost or damaged one is
-// noticed. The output is a file or a folder, of so many bytes in all.
+// describe returns the text of a stamp: a fingerprint, and the size of every file of the output, so
+// that a lost or damaged file is detected. The output is a file or a folder. bytes is its whole
+// size.
 func describe(print, output string) (text string, bytes int64, err error) {
 	text = print + "\n"
 	err = filepath.WalkDir(output, func(path string, entry fs.DirEntry, err error) error {

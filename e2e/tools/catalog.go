@@ -14,16 +14,16 @@ import (
 type part struct {
 	// name is the file or folder below bin/.
 	name string
-	// groups are names that stand for this part and others: test is what envtest needs, fleet the end-to-end fleet, bench the
-	// benchmark, old the oldest supported parts, deploy what renders and checks deploy/; lint, generate, scan and sign what the
-	// make targets of these names need.
+	// groups are names for this part and others. test is what envtest needs, fleet the end-to-end
+	// fleet, bench the benchmark, old the oldest supported parts, and deploy what renders and
+	// checks deploy/. lint, generate, scan and sign are for the make targets of these names.
 	groups []string
 	// module is the folder of the tool module that pins the part's version.
 	module string
 	// pkg is the main package to build; empty for copied files.
 	pkg string
-	// ldflags are linker flags beyond those that every binary gets. {version}, {major} and {minor} stand for the version that
-	// the tool module pins versionOf at.
+	// ldflags are linker flags in addition to those of every binary. {version}, {major} and {minor}
+	// are replaced by the version that the tool module pins for versionOf.
 	ldflags, versionOf string
 	// tags are build tags, comma-separated.
 	tags string
@@ -33,7 +33,7 @@ type part struct {
 	copies []copyRule
 }
 
-// copyRule says which files of a pinned module go to which folder below the part's own.
+// copyRule copies files of a pinned module to a folder below the part's own.
 type copyRule struct {
 	// toolModule is the folder of the tool module that pins module.
 	toolModule, module string
@@ -41,7 +41,7 @@ type copyRule struct {
 	glob string
 	// to is the folder the files are copied to.
 	to string
-	// templates says that the files are wanted although they are Go templates.
+	// templates is true if the files are Go templates.
 	templates bool
 }
 
@@ -63,13 +63,13 @@ const (
 	// Without them the Kubernetes binaries report v0.0.0-master, which Argo CD reads and ManagedCluster.status.version repeats.
 	kubernetesLdflags = "-X k8s.io/component-base/version.gitVersion=v{version}" +
 		" -X k8s.io/component-base/version.gitMajor={major} -X k8s.io/component-base/version.gitMinor={minor}"
-	// The socket for git credentials goes into the repo server's working folder: it would be left behind in /tmp, and two
-	// repo servers would share it.
+	// The socket for git credentials is in the repo server's working folder. In /tmp it would be
+	// left behind, and two repo servers would share it.
 	argocdLdflags = "-X {module}/common.version={version} -X {module}/util/askpass.SocketPath=reposerver-ask-pass.sock"
 )
 
-// catalog is every part, in the order in which they are built: within a group the longest comes first, so that what is left
-// gets shorter, and after it those that share most packages with it.
+// catalog returns all parts in the order of their builds. Within a group the longest build comes
+// first, and then those that share most packages with it.
 func catalog() []part {
 	tool := func(module, group, name, pkg string) part {
 		return part{name: name, groups: []string{group}, module: module, pkg: pkg}
@@ -111,9 +111,10 @@ func kubernetes(name string, groups ...string) part {
 	}
 }
 
-// argocd is Argo CD as module, of the tool module toolModule, has it. The metrics server of its application controller listens on all
-// addresses and has no flag for it; what runs here for tests may be reached from this machine only. Without this change each
-// fleet would need a network namespace of its own.
+// argocd returns the part for the Argo CD that toolModule pins as module. The metrics server of its
+// application controller listens on all addresses and has no flag for that. Test programs must be
+// reachable from this machine only, so the build changes it. Otherwise each fleet would need a
+// network namespace.
 func argocd(name, group, toolModule, module string) part {
 	return part{
 		name: name, groups: []string{group}, module: toolModule, pkg: module + "/cmd",
@@ -137,7 +138,8 @@ func argocdCRDs(toolModule, module string) copyRule {
 	return copyRule{toolModule: toolModule, module: module, glob: "manifests/crds/*-crd.yaml", to: "argocd"}
 }
 
-// managedCRDs are those of a managed cluster. OCM 0.16 has a second file of each for a Kubernetes that is older still.
+// managedCRDs returns the CRDs of a managed cluster. OCM 0.16 has a second file of each, for older
+// versions of Kubernetes.
 func managedCRDs(toolModule, argocd string) []copyRule {
 	const managed = "manifests/klusterlet/managed/"
 	return []copyRule{
@@ -147,8 +149,8 @@ func managedCRDs(toolModule, argocd string) []copyRule {
 	}
 }
 
-// hubCRDs are OCM's on the hub. Two of them are templates with a conversion webhook that only its operator could fill in; in
-// their place come the plain ones of its API module.
+// hubCRDs returns OCM's CRDs of the hub. Two of them are templates with a conversion webhook, which
+// only its operator can fill in. The plain ones of its API module replace them.
 func hubCRDs() []copyRule {
 	const api, addon = "open-cluster-management.io/api", "addon/v1alpha1/0000_0?_addon.open-cluster-management.io_"
 	return []copyRule{
@@ -167,7 +169,7 @@ func manifests() []copyRule {
 	}
 }
 
-// kwokStages say how nodes and pods live; kwok knows nothing of it by itself.
+// kwokStages returns the lifecycle of nodes and pods, which kwok needs as configuration.
 func kwokStages() (rules []copyRule) {
 	for _, glob := range []string{"node/fast/node-*.yaml", "node/heartbeat/node-*.yaml", "pod/fast/pod-*.yaml"} {
 		rules = append(rules, copyRule{toolModule: "kubernetes", module: "sigs.k8s.io/kwok", glob: "kustomize/stage/" + glob, templates: true})
@@ -175,8 +177,8 @@ func kwokStages() (rules []copyRule) {
 	return rules
 }
 
-// resolve returns the parts that names, of parts or groups, stand for: each once, in catalog order. No name means everything.
-// The error of an unknown name lists the known ones.
+// resolve returns the parts with the names of parts or groups, each once, in catalog order. Without
+// names it returns all. The error for an unknown name lists the known ones.
 func resolve(parts []part, names []string) ([]part, error) {
 	wanted := map[string]bool{}
 	for _, name := range names {
@@ -196,7 +198,7 @@ func resolve(parts []part, names []string) ([]part, error) {
 	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !wanted[p.name] }), nil
 }
 
-// known lists groups and parts.
+// known lists the names of groups and parts.
 func known(parts []part) string {
 	groups := []string{"all"}
 	for _, p := range parts {

@@ -18,8 +18,8 @@ type edit struct {
 	module, file, old, new string
 }
 
-// apply returns the source with the change made. It is an error if the old text is not there exactly once: the pinned version
-// has changed, and someone has to look again.
+// apply returns the changed source. It returns an error if the old text does not occur exactly
+// once: the pinned version has changed, and a person has to check the edit.
 func (e edit) apply(source string) (string, error) {
 	if n := strings.Count(source, e.old); n != 1 {
 		return "", fmt.Errorf("%s of %s holds %q %d times, not once: look at the pinned version and mend the edit",

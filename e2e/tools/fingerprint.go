@@ -16,9 +16,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// fingerprint stands for everything that decides what a part looks like: how it is built, with which compiler, and the content
-// of the tool modules that pin it. Time stamps have no say: a fresh checkout of the same content has the same one. That of a
-// binary that the user has is of its file.
+// fingerprint identifies everything that decides the result of a part's build: how it is built,
+// with which compiler, and the content of the tool modules that pin it. Time stamps do not count,
+// so a fresh checkout of the same content has the same fingerprint. The fingerprint of a binary
+// that the user provides is that of its file.
 func (b *builder) fingerprint(ctx context.Context, p part) (_ string, err error) {
 	defer must.Return(&err)
 	if path := b.given(p); path != "" {
@@ -45,8 +46,8 @@ func (b *builder) toolchain(ctx context.Context, module string) (string, error) 
 	return string(about), err
 }
 
-// hash is that of a part's recipe and of the content of its tool modules: go.mod and go.sum, without which a module pins
-// nothing, and Go files, tests left out.
+// hash returns the hash of a part's recipe and of its tool modules: go.mod and go.sum, without
+// which a module pins nothing, and Go files without tests.
 func hash(root string, p part, toolchain string) (_ string, err error) {
 	defer must.Return(&err)
 	sum := sha256.New()

@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command tools builds the real parts that tests, demo and development need, at the versions that the tool modules beside it
-// pin, into bin/ of the checkout. What is current is skipped, by content and not by time. It imports the standard library alone,
-// so that nothing is downloaded before it runs.
+// Command tools builds the real parts for tests, demo and development into bin/ of the checkout, at the versions that the tool modules next to
+// it pin. It skips what is current, by content and not by time. It imports only the standard library, so that nothing is downloaded before it
+// runs.
 //
 //	GOWORK=off go run -C e2e/tools .                  # everything
 //	GOWORK=off go run -C e2e/tools . test lint        # the parts of two groups

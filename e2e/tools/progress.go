@@ -78,7 +78,8 @@ func (p *progress) Write(data []byte) (int, error) {
 	}
 }
 
-// line tells an import path from a message, which has blanks, or a file name with a line number.
+// line distinguishes an import path from a message, which has blanks, and from a file name with a
+// line number.
 func (p *progress) line(line string) {
 	switch {
 	case strings.HasPrefix(line, "go: downloading "):
@@ -90,7 +91,8 @@ func (p *progress) line(line string) {
 	}
 }
 
-// messages returns the end of what the command wrote beside names of packages, indented under what precedes it.
+// messages returns the end of the command's output without the names of packages, indented under
+// the line before.
 func (p *progress) messages() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

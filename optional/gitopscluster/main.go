@@ -1,9 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command gitopscluster registers the clusters of GitOpsClusters with Argo CD and brings
-// argocd-agent to them. With "plan" it prints what it would write for GitOpsClusters in a
-// file.
+// Command gitopscluster registers the clusters of GitOpsClusters with Argo CD and delivers
+// argocd-agent to them. With "plan" it prints what it would write for the GitOpsClusters in a file.
 package main
 
 import (

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command liveview is the viewer: on the hub it has Argo CD's own page show the resources of
-// pulled Applications. Command observer, in the folder beside, is its part on a managed cluster.
+// Command liveview is the viewer on the hub: Argo CD's own page shows the resources of pulled
+// Applications. Command observer, in its folder, is the part on a managed cluster.
 package main
 
 import (

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command page serves the page of the fleet: all pulled Applications of a hub in a browser,
-// errors first.
+// Command page serves the page of the fleet: all pulled Applications of a hub in a browser, errors
+// first.
 package main
 
 import (

@@ -3,56 +3,59 @@
 
 package argocd
 
-// Keys and values that Argo CD gives a meaning to. They are spelled here because
-// the packages of Argo CD that export them bring a Redis and a gRPC client along;
-// the conformance test holds them against the real ones.
+// These are keys and values that have a meaning in Argo CD. They are repeated here because Argo
+// CD's packages that export them depend on a Redis and a gRPC client. The conformance test compares
+// them with the originals.
 const (
-	// SkipReconcileAnnotation keeps the hub's own Argo CD off an Application when it is
-	// a true boolean (see [SkipsReconcile]).
+	// SkipReconcileAnnotation makes the hub's own Argo CD skip an Application if its value is a
+	// true boolean (see [SkipsReconcile]).
 	SkipReconcileAnnotation = "argocd.argoproj.io/skip-reconcile"
-	// RefreshAnnotation asks Argo CD to compare again; it removes it when it has.
+	// RefreshAnnotation asks Argo CD to compare again. Argo CD removes it after that.
 	RefreshAnnotation = "argocd.argoproj.io/refresh"
-	// HydrateAnnotation comes with a refresh that a user of Argo CD asks for, and goes with it.
+	// HydrateAnnotation accompanies a refresh that a user of Argo CD requests, and is removed with
+	// it.
 	HydrateAnnotation = "argocd.argoproj.io/hydrate"
 	// ResourcesFinalizer makes Argo CD prune an Application's resources on delete.
 	ResourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
-	// ForegroundFinalizer and BackgroundFinalizer do the same, and say how.
+	// ForegroundFinalizer and BackgroundFinalizer do the same and set the propagation policy.
 	ForegroundFinalizer = ResourcesFinalizer + "/foreground"
 	BackgroundFinalizer = ResourcesFinalizer + "/background"
-	// PostDeleteFinalizer makes Argo CD run the hooks for after the deletion, and
-	// PostDeleteCleanupFinalizer makes it remove them.
+	// PostDeleteFinalizer makes Argo CD run the PostDelete hooks. PostDeleteCleanupFinalizer makes
+	// it remove them.
 	PostDeleteFinalizer        = "post-delete-finalizer.argocd.argoproj.io"
 	PostDeleteCleanupFinalizer = PostDeleteFinalizer + "/cleanup"
 	// SecretTypeLabel with SecretTypeCluster marks a Secret as a cluster of Argo CD.
 	SecretTypeLabel   = "argocd.argoproj.io/secret-type" //nolint:gosec // a label key
 	SecretTypeCluster = "cluster"
-	// KeyPrefix begins the label and annotation keys that Argo CD gives a meaning to.
+	// KeyPrefix is the prefix of label and annotation keys that have a meaning in Argo CD.
 	KeyPrefix = "argocd.argoproj.io/"
-	// AgentKeyPrefix begins those of argocd-agent. Its principal knows an agent by a cluster
-	// Secret with AgentNameLabel; IgnoreSyncLabel with "true" makes an object invisible to
-	// principal and agents.
+	// AgentKeyPrefix is the prefix of argocd-agent's keys. Its principal finds an agent by a
+	// cluster Secret with AgentNameLabel. IgnoreSyncLabel with value "true" makes principal and
+	// agents ignore an object.
 	AgentKeyPrefix  = "argocd-agent.argoproj-labs.io/"
 	AgentNameLabel  = AgentKeyPrefix + "agent-name"
 	IgnoreSyncLabel = AgentKeyPrefix + "ignore-sync"
-	// InstanceLabel is the label by which Argo CD tracks what belongs to an
-	// Application, unless application.instanceLabelKey in argocd-cm names another.
+	// InstanceLabel is the label by which Argo CD tracks the resources of an Application, unless
+	// application.instanceLabelKey in argocd-cm names another one.
 	InstanceLabel = "app.kubernetes.io/instance"
-	// TrackingIDAnnotation does the same, and InstallationIDAnnotation says by which Argo CD.
+	// TrackingIDAnnotation does the same. InstallationIDAnnotation identifies the Argo CD that
+	// tracks.
 	TrackingIDAnnotation     = KeyPrefix + "tracking-id"
 	InstallationIDAnnotation = KeyPrefix + "installation-id"
-	// NotifiedAnnotationPrefix begins the keys by which the notifications controller
-	// remembers what it has sent.
+	// NotifiedAnnotationPrefix is the prefix of the keys in which the notifications controller
+	// stores what it has sent.
 	NotifiedAnnotationPrefix = "notified." + notifications
-	// NotificationsKeyPrefix begins the keys by which an Application subscribes to notifications,
-	// SubscribeAnnotationPrefix those with "<trigger>.<service>" behind it.
+	// NotificationsKeyPrefix is the prefix of the keys by which an Application subscribes to
+	// notifications. SubscribeAnnotationPrefix is the prefix of those that end in
+	// "<trigger>.<service>".
 	NotificationsKeyPrefix    = notifications + "/"
 	SubscribeAnnotationPrefix = NotificationsKeyPrefix + "subscribe."
-	// ConfigMapName is the name of the settings of an Argo CD, in its namespace, and
-	// GlobalProjectsKey the setting with its global projects.
+	// ConfigMapName is the ConfigMap with the settings of an Argo CD, in its namespace.
+	// GlobalProjectsKey is its key with the global projects.
 	ConfigMapName     = "argocd-cm"
 	GlobalProjectsKey = "globalProjects"
-	// InClusterServer is the API server that Argo CD itself runs on, and InClusterName is
-	// what Argo CD calls that cluster.
+	// InClusterServer is the API server of the cluster on which Argo CD runs. InClusterName is Argo
+	// CD's name for that cluster.
 	InClusterName   = "in-cluster"
 	InClusterServer = "https://kubernetes.default.svc"
 	// DefaultProject is the AppProject that every Argo CD has.
@@ -87,8 +90,8 @@ const (
 	OperationSucceeded   = "Succeeded"
 )
 
-// ComparisonError is the type of the condition of an Application that could not be compared.
+// ComparisonError is the condition type of an Application that Argo CD could not compare.
 const ComparisonError = "ComparisonError"
 
-// HasFailed reports whether a phase is the end of an operation that did not succeed.
+// HasFailed reports whether an operation has ended in this phase without success.
 func HasFailed(phase string) bool { return phase == OperationFailed || phase == OperationError }

@@ -5,10 +5,9 @@ package argocd
 
 import "strconv"
 
-// SkipsReconcile reports whether annotations keep Argo CD's controller off an
-// Application. It reads [SkipReconcileAnnotation] as that controller does, which
-// takes any spelling of strconv.ParseBool and ignores the rest (canProcessApp
-// in controller/appcontroller.go of argoproj/argo-cd, the same in v2.14 and v3.6).
+// SkipsReconcile reports whether annotations make Argo CD's controller skip an Application. As in
+// that controller, [SkipReconcileAnnotation] has a value for strconv.ParseBool, and any other value
+// is ignored (canProcessApp in controller/appcontroller.go of argoproj/argo-cd, v2.14 to v3.6).
 func SkipsReconcile(annotations map[string]string) bool {
 	skips, err := strconv.ParseBool(annotations[SkipReconcileAnnotation])
 	return err == nil && skips

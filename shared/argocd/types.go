@@ -68,8 +68,8 @@ type AppProjectList struct {
 	Items           []AppProject `json:"items"`
 }
 
-// AddToScheme registers Application and AppProject. ApplicationSets are only ever
-// read as metadata, with [ApplicationSetMetadata].
+// AddToScheme registers Application and AppProject. ApplicationSets are only read as metadata, with
+// [ApplicationSetMetadata].
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion, &Application{}, &ApplicationList{}, &AppProject{}, &AppProjectList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
@@ -83,8 +83,8 @@ func ApplicationSetMetadata() *metav1.PartialObjectMetadata {
 	return m
 }
 
-// OwningApplicationSet returns the name of the ApplicationSet that controls the
-// Application (it lives in the Application's own namespace), or "".
+// OwningApplicationSet returns the name of the ApplicationSet that controls the Application, or "".
+// Both are in the same namespace.
 func (a *Application) OwningApplicationSet() string {
 	for _, o := range a.OwnerReferences {
 		gv, err := schema.ParseGroupVersion(o.APIVersion)

@@ -10,14 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Backoff returns when a controller tries a failed object again: after 5 ms, then
-// after twice as long each time, up to 30 s. controller-runtime's own goes up to
-// 1000 s, so that an outage of some minutes would be followed by as many minutes of
-// old state. Each controller needs one of its own.
+// Backoff returns the rate limiter of a controller's retries: the first after 5 ms, each next one
+// after twice the time, up to 30 s. The default of controller-runtime goes up to 1000 s, so that
+// old state would remain for minutes after an outage. Each controller needs a separate one.
 func Backoff() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 30*time.Second)
 }
 
-// ConflictDelay is when an object is reconciled again after a write that met another
-// writer's: the cache has that one by then.
+// ConflictDelay is the delay after a write that conflicted with another writer's. By then the cache
+// has the other write.
 const ConflictDelay = 50 * time.Millisecond

@@ -24,20 +24,19 @@ import (
 )
 
 const (
-	// besidePeriod is how often the other Deployment is looked at. Until it is seen, both
-	// work.
+	// besidePeriod is how often the other Deployment is read. Both work until it is observed.
 	besidePeriod = 30 * time.Second
 	besideReason = "RefusedBeside"
-	// switchName is the ConfigMap, next to the Deployment, in which RHACM has switchKey to turn the
-	// controllers off that do our work. Their pods run on.
+	// switchName is the ConfigMap, next to the Deployment, in which RHACM turns its controllers off
+	// by switchKey. Their pods continue to run.
 	switchName, switchKey = "multicluster-integrations-config", "pullModel.basic.disabled"
-	// partOfLabel is on every object of ours.
+	// partOfLabel is on every object of this project.
 	partOfLabel, partOf = "app.kubernetes.io/part-of", "multicluster-integrations"
 )
 
 var errBeside = errors.New("does the same work")
 
-// parseBeside returns the Deployment that a value of --conflicting-deployment names.
+// parseBeside parses the Deployment in a value of --conflicting-deployment.
 func parseBeside(value string) (client.ObjectKey, error) {
 	namespace, name, ok := strings.Cut(value, "/")
 	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
@@ -46,8 +45,8 @@ func parseBeside(value string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
-// beside keeps a binary from working while another project's Deployment runs that
-// does the same: each would undo what the other writes.
+// beside stops a binary while a Deployment of another project is running that does the same work.
+// Each of them would revert the writes of the other.
 type beside struct {
 	client  client.Client
 	key     client.ObjectKey
@@ -58,10 +57,10 @@ type beside struct {
 
 var _ manager.LeaderElectionRunnable = &beside{}
 
-// newBeside returns nothing when nothing is to be looked for.
+// newBeside returns nil if no Deployment has to be checked.
 func newBeside(env *Env) (*beside, error) {
 	if env.Options.ConflictingDeployment == "" {
-		return nil, nil //nolint:nilnil // there is no guard, and that is no error
+		return nil, nil //nolint:nilnil // without the flag there is nothing to check, which is not an error
 	}
 	key, err := parseBeside(env.Options.ConflictingDeployment)
 	if err != nil {
@@ -78,10 +77,10 @@ func newBeside(env *Env) (*beside, error) {
 	return &beside{client: c, key: key, program: env.Program.Name, log: env.Log.WithName("beside"), period: besidePeriod}, nil
 }
 
-// NeedLeaderElection says no: also a standby must not take over.
+// NeedLeaderElection returns false, because a standby must not take over either.
 func (b *beside) NeedLeaderElection() bool { return false }
 
-// Start ends with an error when the other Deployment has come back.
+// Start returns an error once the other Deployment is running again.
 func (b *beside) Start(ctx context.Context) error {
 	tick := time.NewTicker(b.period)
 	defer tick.Stop()
@@ -100,7 +99,7 @@ func (b *beside) Start(ctx context.Context) error {
 	}
 }
 
-// check returns an error when the other Deployment runs, or cannot be read.
+// check returns an error if the other Deployment is running or cannot be read.
 func (b *beside) check(ctx context.Context) error {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("apps/v1")
@@ -125,7 +124,8 @@ func (b *beside) check(ctx context.Context) error {
 	return errors.Join(refusal, b.record(ctx, o, refusal))
 }
 
-// isSwitchedOff reports whether the other Deployment's controllers are off although its pods run.
+// isSwitchedOff reports whether the other Deployment's controllers are turned off although its pods
+// are running.
 func (b *beside) isSwitchedOff(ctx context.Context) (bool, error) {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("v1")
@@ -141,19 +141,19 @@ func (b *beside) isSwitchedOff(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("look for ConfigMap %s: %w", key, err)
 	}
 	value, _, _ := unstructured.NestedString(o.Object, "data", switchKey)
-	off, _ := strconv.ParseBool(strings.TrimSpace(value)) // anything else leaves them on
+	off, _ := strconv.ParseBool(strings.TrimSpace(value)) // any other value leaves them on
 	return off, nil
 }
 
-// runs reports whether a Deployment has pods or is to get some.
+// runs reports whether a Deployment has pods or will get some.
 func runs(o *unstructured.Unstructured) bool {
 	wanted, set, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
 	there, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
 	return !set || wanted > 0 || there > 0
 }
 
-// record says the refusal in an Event on the other Deployment, one for each binary,
-// however often that starts again.
+// record writes an Event about the refusal on the other Deployment. Each binary writes one, however
+// often it restarts.
 func (b *beside) record(ctx context.Context, o *unstructured.Unstructured, refusal error) error {
 	err := b.client.Create(ctx, &eventsv1.Event{
 		ObjectMeta:          metav1.ObjectMeta{Namespace: b.key.Namespace, Name: b.key.Name + ".refused-by-" + b.program},

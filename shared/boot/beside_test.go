@@ -63,7 +63,7 @@ func admin(t *testing.T) client.Client {
 	return c
 }
 
-func TestRefusesToRunBeside(t *testing.T) {
+func TestConflictingDeployment_refused(t *testing.T) {
 	c := admin(t)
 	for name, tc := range map[string]struct {
 		reason            string
@@ -108,7 +108,7 @@ func TestRefusesToRunBeside(t *testing.T) {
 	}
 }
 
-func TestBesideNothing(t *testing.T) {
+func TestConflictingDeployment_missing(t *testing.T) {
 	if err := guard(t, config, "nowhere/multicluster-integrations").check(t.Context()); err != nil {
 		t.Errorf("a Deployment that is not there: %v", err)
 	}
@@ -125,8 +125,8 @@ func TestBesideNothing(t *testing.T) {
 	}
 }
 
-// A manager that runs stops when the other Deployment comes back.
-func TestStopsBesideWhatComesBack(t *testing.T) {
+// A running manager stops when the other Deployment returns.
+func TestConflictingDeployment_stopsIfItReturns(t *testing.T) {
 	c := admin(t)
 	d := deployment(t, c, nil, 0, 0)
 	b := guard(t, config, d.Namespace+"/"+d.Name)
@@ -142,7 +142,7 @@ func TestStopsBesideWhatComesBack(t *testing.T) {
 }
 
 // One that was switched off and is switched on again stops us, too.
-func TestStopsBesideWhatIsSwitchedOn(t *testing.T) {
+func TestConflictingDeployment_stopsIfItIsSwitchedOn(t *testing.T) {
 	c := admin(t)
 	d := deployment(t, c, nil, 1, 1)
 	off := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: switchName}, Data: map[string]string{switchKey: "true"}}

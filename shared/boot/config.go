@@ -11,11 +11,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Config loads the configuration for the hub: an explicit file, else the
-// pod's own, else what kubectl would use. There is no client-side rate limit: the
-// API server's priority and fairness protects it, and it knows better when it can.
-// Nothing is compressed: the API server would do that for each list and each event of a
-// watch, and it has less processor time to spare than the network within a cluster.
+// Config loads the configuration for the hub: an explicit file, else the configuration of the pod,
+// else kubectl's default. It sets no client-side rate limit, because the API server's priority and
+// fairness limits requests better. It turns compression off. The API server would compress each
+// list and watch event, and its processor time is scarcer than bandwidth within a cluster.
 func Config(path string, p Program) (*rest.Config, error) {
 	c, err := load(path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// NewLogger returns a logger that writes one JSON line per fact to w, and its
-// level, which may be changed while the program runs.
+// NewLogger returns a logger that writes one JSON line for each entry to w. The returned level can
+// be changed while the program runs.
 func NewLogger(w io.Writer, level string) (logr.Logger, zap.AtomicLevel, error) {
 	l, err := parseLevel(level)
 	if err != nil {

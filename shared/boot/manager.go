@@ -20,18 +20,18 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// Every binary checks who reads its metrics.
+// Every binary authorizes the readers of its metrics.
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
-// Kinds are the objects that a binary reads and writes, and how.
+// Kinds are the objects that a binary reads and writes, and the settings for them.
 type Kinds struct {
 	Scheme *runtime.Scheme
 	Cache  cache.Options
-	// Warm get their informers at once, also on a standby: it is ready when they are
-	// synced and takes over with a warm cache.
+	// Warm are kinds whose informers start at once, even on a standby. The standby is ready once
+	// they are synced, and takes over with a warm cache.
 	Warm []client.Object
-	// NewClient makes the client; nil: the usual one.
+	// NewClient creates the client. nil uses controller-runtime's default.
 	NewClient client.NewClientFunc
 }
 
@@ -72,7 +72,7 @@ func NewManager(ctx context.Context, env *Env, kinds Kinds) (ctrl.Manager, error
 	)
 }
 
-// managerOptions are the options of the binary's manager.
+// managerOptions returns the options of the binary's manager.
 func managerOptions(env *Env, kinds Kinds) ctrl.Options {
 	o := &env.Options
 	options := ctrl.Options{
@@ -99,14 +99,13 @@ func managerOptions(env *Env, kinds Kinds) ctrl.Options {
 	if o.MetricsSecure {
 		options.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
 	} else {
-		options.Metrics.ExtraHandlers = nil // no client is authenticated, so none may change the level
+		options.Metrics.ExtraHandlers = nil // without authentication nobody may change the log level
 	}
 	return options
 }
 
-// starter is a manager that stops when its context ends, also while its caches are
-// still waiting for their first list: controller-runtime's own Start does not
-// return then.
+// starter is a manager that stops when its context ends, even if its caches wait for their first
+// list. Start of controller-runtime does not return in that case.
 type starter struct {
 	ctrl.Manager
 	ready *readiness
@@ -121,12 +120,12 @@ func (s *starter) Start(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	if !s.ready.synced.Load() {
-		return nil // no controller runs and no Lease is held yet: there is nothing to finish
+		return nil // no controller runs and no Lease is held yet
 	}
 	return <-result
 }
 
-// readiness turns true once every informer has its first list.
+// readiness is true once every informer has its first list.
 type readiness struct {
 	cache  cache.Cache
 	synced atomic.Bool

@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Names are names of namespaces, and the value of a flag that may be repeated.
+// Names are names of namespaces. They are the value of a flag that can be repeated.
 type Names []string
 
-// Flag returns n as a flag, the first value of which replaces the default.
+// Flag returns n as the value of a flag. The first value on the command line replaces the default.
 func (n *Names) Flag() flag.Value { return &namesFlag{names: n} }
 
-// Validate names each value of a flag that is not the name of a namespace.
+// Validate returns an error that lists the values that are not names of namespaces.
 func (n *Names) Validate(flag string) error {
 	var errs []error
 	for _, name := range *n {
@@ -38,7 +38,7 @@ type namesFlag struct {
 // String implements [flag.Value].
 func (f *namesFlag) String() string {
 	if f.names == nil {
-		return "" // package flag asks a zero value
+		return "" // package flag calls it on a zero value
 	}
 	return strings.Join(*f.names, ",")
 }

@@ -22,7 +22,7 @@ type Options struct {
 	LogLevel               string
 	PrintVersion           bool
 
-	// ConflictingDeployment names a Deployment beside which the binary does not work.
+	// ConflictingDeployment names a Deployment that must not run in parallel with the binary.
 	ConflictingDeployment string
 
 	LeaderElect             bool
@@ -32,8 +32,8 @@ type Options struct {
 	RetryPeriod             time.Duration
 }
 
-// BindFlags adds the flags of p to fs; p decides the default ports and whether
-// the flags of a leader election are there at all.
+// BindFlags adds the flags of p to fs. p sets the default ports, and whether there are flags for a
+// leader election.
 func (o *Options) BindFlags(fs *flag.FlagSet, p Program) {
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig of the hub; empty: in-cluster configuration, then KUBECONFIG, then ~/.kube/config")
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", fmt.Sprintf(":%d", p.MetricsPort), "address of the metrics endpoint; 0 turns it off")
@@ -54,7 +54,7 @@ func (o *Options) BindFlags(fs *flag.FlagSet, p Program) {
 	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "how often the leader renews the Lease, and a standby tries to take it, up to 2.2 times as long by chance")
 }
 
-// Validate returns one error that names every flag with an impossible value.
+// Validate returns an error that names every flag with an invalid value.
 func (o *Options) Validate() error {
 	errs := []error{
 		address("metrics-bind-address", o.MetricsBindAddress, "0"),

@@ -29,31 +29,31 @@ type Program struct {
 	Name string
 	// Version is the semantic version of the binary's module.
 	Version string
-	// MetricsPort and HealthPort are the default ports; they differ, since the
-	// binaries of one pod share its address.
+	// MetricsPort and HealthPort are the default ports. The binaries of one pod share its address,
+	// so they differ.
 	MetricsPort, HealthPort int
-	// LeaseName is the Lease that a leader holds; empty: the binary never elects.
+	// LeaseName is the Lease of the leader. If it is empty, the binary has no leader election.
 	LeaseName string
-	// GCPercent is how far the heap grows beyond what is in use, as GOGC says it, unless
-	// GOGC is set. A program that has it holds a whole fleet, and returns memory to the
-	// system when it comes to rest. 0: Go's default.
+	// GCPercent is the value of GOGC, unless the environment sets GOGC. A program with a value
+	// keeps the objects of a whole fleet, and returns memory to the system when it is idle. 0 uses
+	// Go's default.
 	GCPercent int
 }
 
 // Revision is the source revision, set with -ldflags "-X".
 var Revision = "unknown"
 
-// Command is the part of a binary that is its own.
+// Command is the specific part of a binary.
 type Command interface {
 	// BindFlags adds the binary's own flags.
 	BindFlags(fs *flag.FlagSet)
-	// Validate names every flag with an impossible value.
+	// Validate returns an error that names every flag with an invalid value.
 	Validate() error
 	// Run works until ctx ends and then returns nil.
 	Run(ctx context.Context, env *Env) error
 }
 
-// Env is what a running command is given.
+// Env is the environment of a running command.
 type Env struct {
 	Program Program
 	Options Options
@@ -62,11 +62,11 @@ type Env struct {
 	Level   zap.AtomicLevel
 }
 
-// namespaceFile has the namespace of a pod.
+// namespaceFile contains the namespace of a pod.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// Namespace returns the namespace that the binary runs in: that of the Lease, else the
-// pod's own; "" when neither is known.
+// Namespace returns the namespace of the Lease, else the namespace of the pod. It returns "" if
+// neither is known.
 func (e *Env) Namespace() string {
 	if e.Options.LeaderElectionNamespace != "" {
 		return e.Options.LeaderElectionNamespace
@@ -78,8 +78,8 @@ func (e *Env) Namespace() string {
 	return strings.TrimSpace(string(name))
 }
 
-// Main runs c until SIGINT or SIGTERM and exits: 0 after a clean stop, 1 after a
-// failure, 2 for a wrong command line.
+// Main runs c until SIGINT or SIGTERM and exits: 0 after a clean stop, 1 after a failure, 2 for an
+// invalid command line.
 func Main(p Program, c Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := Execute(ctx, p, c, os.Args[1:], os.Stdout, os.Stderr)
@@ -87,7 +87,7 @@ func Main(p Program, c Command) {
 	os.Exit(code)
 }
 
-// Execute is [Main] without the process: it returns the exit code.
+// Execute does the work of [Main] and returns the exit code.
 func Execute(ctx context.Context, p Program, c Command, args []string, stdout, stderr io.Writer) int {
 	var o Options
 	fs := Flags(p, c, &o)
@@ -123,7 +123,7 @@ func Execute(ctx context.Context, p Program, c Command, args []string, stdout, s
 		return 1
 	}
 	if p.GCPercent > 0 {
-		if os.Getenv("GOGC") == "" { // an operator who sets it knows better
+		if os.Getenv("GOGC") == "" { // an operator's value takes precedence
 			debug.SetGCPercent(p.GCPercent)
 		}
 		trimming, stop := context.WithCancel(ctx)
@@ -139,7 +139,7 @@ func Execute(ctx context.Context, p Program, c Command, args []string, stdout, s
 	return 0
 }
 
-// Flags returns the whole command line of a binary, bound to o and c.
+// Flags returns the flag set of a binary, bound to o and c.
 func Flags(p Program, c Command, o *Options) *flag.FlagSet {
 	fs := flag.NewFlagSet(p.Name, flag.ContinueOnError)
 	o.BindFlags(fs, p)

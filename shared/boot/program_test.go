@@ -121,7 +121,7 @@ func TestExecuteGivesTheCommandItsWorld(t *testing.T) {
 	}
 }
 
-func TestGarbageCollectionIsTheOperatorsIfTheyWish(t *testing.T) {
+func TestGarbageCollection_operatorsValueCounts(t *testing.T) {
 	const usual, wanted = 100, 33
 	saving := program
 	saving.GCPercent = wanted
@@ -161,7 +161,7 @@ func TestALogLineIsJSONWithTheVersionFirst(t *testing.T) {
 	}
 }
 
-func TestFlagsOfALeaseAreThereOnlyWithALease(t *testing.T) {
+func TestFlags_ofALeaseOnlyWithALease(t *testing.T) {
 	alone := program
 	alone.LeaseName = ""
 	if f := Flags(alone, &fake{}, &Options{}).Lookup("leader-elect"); f != nil {

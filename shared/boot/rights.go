@@ -13,10 +13,10 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// Watchable returns the first namespace and those of the others in which all the resources
-// may be listed and watched. Without the right to one of them a cache would wait for ever,
-// and everything else in the process with it; the others are logged with what is missing.
-// In the first namespace that is a mistake which readiness reports.
+// Watchable returns the first namespace, and those of the others in which all resources may be
+// listed and watched. A cache waits forever if one of these rights is missing, and blocks the whole
+// process. Watchable logs which namespaces it leaves out, and which right is missing. For the first
+// namespace readiness reports the missing right.
 func (e *Env) Watchable(ctx context.Context, namespaces Names, resources ...metav1.GroupResource) (Names, error) {
 	if len(namespaces) == 1 {
 		return namespaces, nil
@@ -40,8 +40,8 @@ func (e *Env) Watchable(ctx context.Context, namespaces Names, resources ...meta
 	return kept, nil
 }
 
-// missingRight returns the first right that the process has not got in a namespace, "" when
-// it has all.
+// missingRight returns the first right that the process does not have in a namespace, or "" if it
+// has all.
 func missingRight(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, namespace string, resources []metav1.GroupResource) (string, error) {
 	for _, r := range resources {
 		for _, verb := range []string{"list", "watch"} {

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// An Argo CD whose Role is missing, or lacks a verb, is left out and named; the first one
-// stays in any case.
+// An Argo CD without its Role, or with one that lacks a verb, is left out and named. The first one
+// always stays.
 func TestWatchable_leavesOutNamespacesWithoutRights(t *testing.T) {
 	const user = "watchable"
 	api, err := kubernetes.NewForConfig(config)

@@ -13,35 +13,35 @@ import (
 )
 
 const (
-	// trimEvery is how often is looked whether there is memory to return.
+	// trimEvery is how often the memory is checked.
 	trimEvery = 10 * time.Second
-	// atRest is how many bytes a process at rest allocates between two looks: renewals of
-	// its Lease and little else.
+	// atRest is how many bytes an idle process allocates between two checks: for renewals of its
+	// Lease, and for little else.
 	atRest = 1 << 20
-	// trimFrom is how many bytes are worth being returned, and trimShare as which part of
-	// what lives: finding them takes a collection of garbage, and Go's own is due at not
-	// much more.
+	// trimFrom is the smallest number of bytes to return, and trimShare the smallest part of the
+	// live memory. Returning memory needs a garbage collection, and Go would run its own soon for
+	// much more than that.
 	trimFrom  = 6 << 20
 	trimShare = 6
 )
 
-// memory is what the runtime knows of the process's memory at one time, in bytes.
+// memory has statistics of the Go runtime at one time, in bytes.
 type memory struct {
 	allocated uint64 // since the start
-	live      uint64 // that the last collection of garbage found in use
+	live      uint64 // in use at the last garbage collection
 	objects   uint64 // in use or garbage
-	free      uint64 // kept for what is to come
+	free      uint64 // kept for later allocations
 }
 
-// trim returns memory to the system whenever the process comes to rest, until ctx ends.
-// Go keeps some of what a storm needed for as long as nothing is allocated any more.
+// trim returns memory to the system when the process becomes idle, until ctx ends. Go keeps memory
+// of a burst as long as nothing else is allocated.
 func trim(ctx context.Context) {
 	for before := readMemory(); clock.Sleep(ctx, trimEvery); {
 		before = trimIfAtRest(before)
 	}
 }
 
-// trimIfAtRest looks once, and returns what it saw for the next time.
+// trimIfAtRest checks once, and returns the statistics for the next check.
 func trimIfAtRest(before memory) memory {
 	now := readMemory()
 	if now.isWorthTrimming(before) {

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clock waits. It imports nothing, so that tests and tools have it without the
-// libraries of a controller.
+// Package clock waits. It has no dependencies, so that tests and tools can use it without
+// controller libraries.
 package clock
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Sleep waits for d and returns false when ctx ended first.
+// Sleep waits for d. It returns false if ctx ends earlier.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

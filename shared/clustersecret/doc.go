@@ -1,17 +1,13 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clustersecret is the shape of the cluster Secrets by which the hub's Argo CD
-// knows managed clusters: one for each cluster, which generators of ApplicationSets read.
+// Package clustersecret defines the cluster Secrets by which the hub's Argo CD registers managed clusters. There is
+// one for each cluster, and generators of ApplicationSets read them. Either propagation or gitopscluster writes them,
+// if that is installed, and never both. Each of them takes over the other's Secrets without a write, and leaves the fields
+// that only the other one sets.
 //
-// propagation writes them, and gitopscluster where that is installed, never both. Each
-// takes over what the other has written without a write: what only one of them gives a
-// Secret, the other one leaves.
-//
-// A Secret is what its ManagedCluster says: its labels but for those that Argo CD
-// gives a meaning to, and names as data, nothing else of which stays. Labels and
-// annotations of others stay; which labels are copies, an annotation lists. It is ours when
-// it carries our annotation; the labels alone prove nothing, since other controllers of a hub
-// set the same ones. The hub's own cluster is not registered: Argo CD knows it as
-// in-cluster already, and it is never a target of the pull model.
+// A Secret has the labels of its ManagedCluster, except those with a meaning in Argo CD, and names as data. Other data is
+// removed. Labels and annotations of other writers stay, so an annotation lists which labels are copies. A Secret belongs to
+// this project if it has our annotation. The labels prove nothing, because other controllers of a hub set the same ones. The
+// hub itself is not registered: Argo CD has it as in-cluster, and it is never a target of the pull model.
 package clustersecret

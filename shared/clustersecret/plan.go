@@ -16,126 +16,128 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Want is what is to become of one Secret.
+// Want is the desired state of one Secret.
 type Want struct {
-	// Registered: it is to be there.
+	// Registered is true if the Secret must exist.
 	Registered bool
-	// Decided: every GitOpsCluster has been reconciled, so that one which is not named
-	// does not want it.
+	// Decided is true once every GitOpsCluster was reconciled. A GitOpsCluster that is not a holder
+	// then does not need the Secret.
 	Decided bool
-	// Holders are the GitOpsClusters that want it, "<namespace>/<name>", sorted; Released
-	// are those that have let go of it. A Secret goes once all that it names have.
+	// Holders are the GitOpsClusters that need the Secret, "<namespace>/<name>", sorted. Released
+	// are those that do not need it any more. The Secret is deleted once all of its holders have
+	// released it.
 	Holders, Released []string
-	// KeepShape: it is not known now whether the cluster has an agent.
+	// KeepShape is true while it is unknown whether the cluster has an agent.
 	KeepShape bool
-	// KeepGitOpsClusters: what GitOpsClusters have put there stays as it is, since another
-	// process works on them, or will again.
+	// KeepGitOpsClusters keeps what GitOpsClusters have set, because another process writes it, now
+	// or later.
 	KeepGitOpsClusters bool
-	// Agent is there when the cluster has an agent of argocd-agent.
+	// Agent is set if the cluster has an argocd-agent.
 	Agent *Agent
 }
 
-// Every is what is wanted where every accepted cluster is registered, whatever
-// GitOpsClusters there are: what they have put into its Secret waits for their controller.
+// Every registers every accepted cluster, regardless of GitOpsClusters. What they have set in the
+// Secret stays for their controller.
 var Every = Want{Registered: true, Decided: true, KeepGitOpsClusters: true}
 
-// Agent is what the Secret of a cluster with an agent has in addition.
+// Agent is the additional content of the Secret of a cluster with an argocd-agent.
 type Agent struct {
-	// Server is the resource proxy of the principal, and Config the client certificate for it.
+	// Server is the address of the principal's resource proxy. Config has the client certificate
+	// for it.
 	Server string
 	Config []byte
 }
 
-// Verbs of a [Step].
+// These are the verbs of a [Step].
 const (
 	VerbCreate = "create"
 	VerbPatch  = "patch"
 	VerbDelete = "delete"
 )
 
-// Step is the write that one Secret needs; without a verb it needs none.
+// Step is the write that one Secret needs. An empty verb means that it needs none.
 type Step struct {
 	Verb, Why string
-	// Secret is what is to be created; for the other verbs the one that was seen.
+	// Secret is the Secret to create. For the other verbs it is the existing one.
 	Secret *corev1.Secret
 	patch  []byte
 }
 
-// Plan returns the write that makes the Secret is of a cluster, as it is cached, what it
-// should be. cluster is nil when there is no such ManagedCluster, is when there is no
-// Secret or one of another writer, which nothing is done about.
-func Plan(is *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Want) (Step, error) {
-	if is != nil && !IsOwn(is) {
+// Plan returns the write that brings the existing Secret of a cluster, from the cache, to the
+// desired state. existing is nil if there is none, and cluster if the ManagedCluster does not exist.
+// Plan leaves a Secret of another writer alone.
+func Plan(existing *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Want) (Step, error) {
+	if existing != nil && !IsOwn(existing) {
 		return Step{}, nil
 	}
 	if !Registrable(cluster) {
-		return removal(is, "the cluster is gone or not accepted"), nil
+		return removal(existing, "the cluster is gone or not accepted"), nil
 	}
 	if !want.Registered {
-		return released(is, want.Released)
+		return released(existing, want.Released)
 	}
-	if is == nil {
+	if existing == nil {
 		return Step{Verb: VerbCreate, Why: "the cluster is to be registered", Secret: secretFor(cluster, namespace, instanceLabel, want)}, nil
 	}
-	if (want.KeepShape || !want.Decided) && want.Agent == nil && ofAnAgent(is) {
+	if (want.KeepShape || !want.Decided) && want.Agent == nil && ofAnAgent(existing) {
 		return Step{}, nil
 	}
-	if !want.Decided { // holders that have not decided yet stay
-		want.Holders = slices.Sorted(maps.Keys(union(want.Holders, without(Holders(is), want.Released))))
+	if !want.Decided { // holders without a decision stay
+		want.Holders = slices.Sorted(maps.Keys(union(want.Holders, without(Holders(existing), want.Released))))
 	}
-	should := secretFor(cluster, namespace, instanceLabel, want)
+	desired := secretFor(cluster, namespace, instanceLabel, want)
 	if want.KeepGitOpsClusters {
-		keepGitOpsClusters(is, should)
+		keepGitOpsClusters(existing, desired)
 	}
-	patch, err := repairPatch(is, should, cluster.Labels)
+	patch, err := repairPatch(existing, desired, cluster.Labels)
 	if err != nil || patch == nil {
 		return Step{}, err
 	}
-	return Step{Verb: VerbPatch, Why: "it is not what the cluster and its GitOpsClusters say", Secret: is, patch: patch}, nil
+	return Step{Verb: VerbPatch, Why: "it differs from the cluster and its GitOpsClusters", Secret: existing, patch: patch}, nil
 }
 
-// keepGitOpsClusters puts into want what GitOpsClusters have put into is: who holds it,
-// and the shape that the Secret of an agent has.
-func keepGitOpsClusters(is, want *corev1.Secret) {
-	if holders, held := is.Annotations[contract.GitOpsClustersAnnotation]; held {
+// keepGitOpsClusters copies to want what GitOpsClusters have set in existing: its holders, and the
+// content for an agent.
+func keepGitOpsClusters(existing, want *corev1.Secret) {
+	if holders, held := existing.Annotations[contract.GitOpsClustersAnnotation]; held {
 		want.Annotations[contract.GitOpsClustersAnnotation] = holders
 	}
-	if !ofAnAgent(is) {
+	if !ofAnAgent(existing) {
 		return
 	}
 	for _, key := range []string{contract.ConfigDigestAnnotation, argocd.SkipReconcileAnnotation} {
-		if value, there := is.Annotations[key]; there {
+		if value, exists := existing.Annotations[key]; exists {
 			want.Annotations[key] = value
 		}
 	}
-	if name, there := is.Labels[argocd.AgentNameLabel]; there {
+	if name, exists := existing.Labels[argocd.AgentNameLabel]; exists {
 		want.Labels[argocd.AgentNameLabel] = name
 	}
 	for _, key := range []string{dataServer, dataConfig} {
-		if value, there := is.Data[key]; there {
+		if value, exists := existing.Data[key]; exists {
 			want.Data[key] = value
 		}
 	}
 }
 
-// released returns the write for a Secret that no GitOpsCluster wants. One that names none is of
-// the time before GitOpsClusters, or was given up by force: it stays until one of them
-// takes it over, and lets go of it in order.
-func released(is *corev1.Secret, by []string) (Step, error) {
-	if is == nil || len(Holders(is)) == 0 {
+// released returns the write for a Secret that no GitOpsCluster needs. A Secret without holders
+// comes from before GitOpsClusters, or was released by force. It stays until a GitOpsCluster takes
+// it over and releases it.
+func released(existing *corev1.Secret, by []string) (Step, error) {
+	if existing == nil || len(Holders(existing)) == 0 {
 		return Step{}, nil
 	}
-	left := without(Holders(is), by)
+	left := without(Holders(existing), by)
 	if len(left) == 0 {
-		return removal(is, "no GitOpsCluster selects the cluster any more"), nil
+		return removal(existing, "no GitOpsCluster selects the cluster any more"), nil
 	}
-	if len(left) == len(Holders(is)) {
+	if len(left) == len(Holders(existing)) {
 		return Step{}, nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": is.ResourceVersion, "annotations": map[string]any{contract.GitOpsClustersAnnotation: strings.Join(left, ",")},
+		"resourceVersion": existing.ResourceVersion, "annotations": map[string]any{contract.GitOpsClustersAnnotation: strings.Join(left, ",")},
 	}})
-	return Step{Verb: VerbPatch, Why: "a GitOpsCluster does not select the cluster any more", Secret: is, patch: patch}, err
+	return Step{Verb: VerbPatch, Why: "a GitOpsCluster does not select the cluster any more", Secret: existing, patch: patch}, err
 }
 
 func without(list, remove []string) []string {
@@ -152,14 +154,14 @@ func union(lists ...[]string) map[string]bool {
 	return all
 }
 
-func removal(is *corev1.Secret, why string) Step {
-	if is == nil {
+func removal(existing *corev1.Secret, why string) Step {
+	if existing == nil {
 		return Step{}
 	}
-	return Step{Verb: VerbDelete, Why: why, Secret: is}
+	return Step{Verb: VerbDelete, Why: why, Secret: existing}
 }
 
-// Holders returns the GitOpsClusters that a Secret says it is wanted by.
+// Holders returns the GitOpsClusters that a Secret lists as its holders.
 func Holders(secret *corev1.Secret) []string {
 	if list := secret.Annotations[contract.GitOpsClustersAnnotation]; list != "" {
 		return strings.Split(list, ",")

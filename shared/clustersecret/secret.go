@@ -33,8 +33,8 @@ const (
 // Name returns the name of a cluster's Secret.
 func Name(cluster string) string { return contract.SafeName(cluster + nameSuffix) }
 
-// Registrable reports whether a ManagedCluster is to be known to Argo CD: it
-// exists, is accepted, is not going away and is not the hub itself.
+// Registrable reports whether a ManagedCluster has to be registered with Argo CD: it exists, is
+// accepted, is not being deleted and is not the hub itself.
 func Registrable(cluster *clusterv1.ManagedCluster) bool {
 	return cluster != nil && cluster.DeletionTimestamp.IsZero() && cluster.Spec.HubAcceptsClient &&
 		!contract.IsHub(cluster.Name, cluster.Labels)
@@ -45,8 +45,8 @@ func IsOwn(secret *corev1.Secret) bool {
 	return secret.Annotations[contract.RegisteredByAnnotation] == contract.RegisteredBy
 }
 
-// secretFor returns the Secret of a cluster. instanceLabel is the label that Argo CD is
-// configured to track resources by, empty for its default.
+// secretFor returns the Secret of a cluster. instanceLabel is the label by which Argo CD tracks
+// resources, or empty for its default.
 func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Want) *corev1.Secret {
 	labels := make(map[string]string, len(cluster.Labels)+3)
 	for key, value := range cluster.Labels {
@@ -87,26 +87,26 @@ func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel strin
 	return secret
 }
 
-// ofAnAgent reports whether a Secret is in the shape that we give that of an agent. What
-// such a Secret has on top goes with the shape; in another one it is the user's.
+// ofAnAgent reports whether a Secret has the content that we set for an agent. Its additional
+// fields are removed together with that content. In another Secret they belong to the user.
 func ofAnAgent(secret *corev1.Secret) bool {
 	return secret.Annotations[contract.ConfigDigestAnnotation] != ""
 }
 
-// givenBefore reports whether an annotation that is not wanted any more was ours.
-func givenBefore(is *corev1.Secret) func(key string) bool {
+// givenBefore reports whether we set an annotation that is not desired any more.
+func givenBefore(existing *corev1.Secret) func(key string) bool {
 	return func(key string) bool {
 		switch key {
 		case contract.GitOpsClustersAnnotation, contract.ConfigDigestAnnotation:
 			return true
 		case argocd.SkipReconcileAnnotation:
-			return ofAnAgent(is)
+			return ofAnAgent(existing)
 		}
 		return false
 	}
 }
 
-// digest stands for a config wherever it is kept or compared.
+// digest replaces a config wherever it is stored or compared.
 func digest(config []byte) []byte {
 	sum := sha256.Sum256(config)
 	return []byte(digestPrefix + hex.EncodeToString(sum[:]))
@@ -116,45 +116,45 @@ func isDigest(value []byte) bool {
 	return bytes.HasPrefix(value, []byte(digestPrefix)) && len(value) == len(digestPrefix)+2*sha256.Size
 }
 
-// argocdOwned reports whether Argo CD reads a label as its own. On a ManagedCluster
-// it is about the ManagedCluster: copied to the Secret, the label that tracks
-// resources would make the Secret part of the Application that manages the
-// ManagedCluster, which then prunes it, since it is not in git.
+// argocdOwned reports whether Argo CD interprets a label. On a ManagedCluster such a label is about
+// the ManagedCluster. If the tracking label were copied, the Secret would become part of the
+// Application that manages the ManagedCluster. That Application would prune the Secret, because it
+// is not in git.
 func argocdOwned(key, instanceLabel string) bool {
 	return key == argocd.InstanceLabel || key == instanceLabel || strings.HasPrefix(key, argocd.KeyPrefix) || strings.HasPrefix(key, argocd.AgentKeyPrefix)
 }
 
-// copiedBefore reports whether a label that the cluster does not give its Secret was
-// copied to it before. Labels of other writers stay. Versions that kept no list copied every label
-// and left no other there, but for those that Argo CD adds itself: of these only what
-// the cluster still says was copied.
-func copiedBefore(is *corev1.Secret, cluster map[string]string) func(key string) bool {
-	list, listed := is.Annotations[contract.CopiedLabelsAnnotation]
+// copiedBefore reports whether a label was copied from the ManagedCluster, which does not have it
+// any more. Labels of other writers stay. Earlier versions have no list of copies: they copied
+// every label, and removed all others except those that Argo CD adds. For the latter, only labels
+// that the cluster still has count as copies.
+func copiedBefore(existing *corev1.Secret, cluster map[string]string) func(key string) bool {
+	list, listed := existing.Annotations[contract.CopiedLabelsAnnotation]
 	copied := strings.Split(list, ",")
 	return func(key string) bool {
 		switch {
-		case key == argocd.AgentNameLabel && ofAnAgent(is):
+		case key == argocd.AgentNameLabel && ofAnAgent(existing):
 			return true
 		case listed:
 			return slices.Contains(copied, key)
 		case strings.HasPrefix(key, argocd.KeyPrefix):
-			value, there := cluster[key]
-			return there && value == is.Labels[key]
+			value, exists := cluster[key]
+			return exists && value == existing.Labels[key]
 		}
 		return true
 	}
 }
 
-// repairPatch returns the merge patch that makes the Secret is equal to want, or nil.
-// cluster are the labels of the ManagedCluster.
-func repairPatch(is, want *corev1.Secret, cluster map[string]string) ([]byte, error) {
-	labels := difference(is.Labels, want.Labels, func(a, b string) bool { return a == b }, copiedBefore(is, cluster))
-	annotations := difference(is.Annotations, want.Annotations, func(a, b string) bool { return a == b }, givenBefore(is))
-	data := difference(is.Data, want.Data, sameData, func(string) bool { return true })
+// repairPatch returns the merge patch that changes the existing Secret into the desired one, or
+// nil. cluster has the labels of the ManagedCluster.
+func repairPatch(existing, want *corev1.Secret, cluster map[string]string) ([]byte, error) {
+	labels := difference(existing.Labels, want.Labels, func(a, b string) bool { return a == b }, copiedBefore(existing, cluster))
+	annotations := difference(existing.Annotations, want.Annotations, func(a, b string) bool { return a == b }, givenBefore(existing))
+	data := difference(existing.Data, want.Data, sameData, func(string) bool { return true })
 	if len(labels) == 0 && len(annotations) == 0 && len(data) == 0 {
 		return nil, nil
 	}
-	metadata := map[string]any{"resourceVersion": is.ResourceVersion}
+	metadata := map[string]any{"resourceVersion": existing.ResourceVersion}
 	patch := map[string]any{"metadata": metadata}
 	if len(labels) > 0 {
 		metadata["labels"] = labels
@@ -167,24 +167,26 @@ func repairPatch(is, want *corev1.Secret, cluster map[string]string) ([]byte, er
 	}
 	raw, err := json.Marshal(patch)
 	if err != nil {
-		return nil, fmt.Errorf("encode patch of Secret %s/%s: %w", is.Namespace, is.Name, err)
+		return nil, fmt.Errorf("encode patch of Secret %s/%s: %w", existing.Namespace, existing.Name, err)
 	}
 	return raw, nil
 }
 
-// sameData compares a value as it is cached with a wanted one.
-func sameData(is, want []byte) bool { return bytes.Equal(is, want) || bytes.Equal(is, digest(want)) }
+// sameData compares a cached value with a desired one.
+func sameData(existing, want []byte) bool {
+	return bytes.Equal(existing, want) || bytes.Equal(existing, digest(want))
+}
 
-// difference returns what turns is into want, nil values for what has to go.
-func difference[V any](is, want map[string]V, same func(a, b V) bool, copiedBefore func(key string) bool) map[string]any {
+// difference returns the patch from existing to want, with nil for members to remove.
+func difference[V any](existing, want map[string]V, same func(a, b V) bool, copiedBefore func(key string) bool) map[string]any {
 	change := map[string]any{}
 	for key, value := range want {
-		if current, there := is[key]; !there || !same(current, value) {
+		if current, exists := existing[key]; !exists || !same(current, value) {
 			change[key] = value
 		}
 	}
-	for key := range is {
-		if _, there := want[key]; !there && copiedBefore(key) {
+	for key := range existing {
+		if _, exists := want[key]; !exists && copiedBefore(key) {
 			change[key] = nil
 		}
 	}

@@ -19,10 +19,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// Selector selects the Secrets that Argo CD reads clusters from.
+// Selector selects the Secrets that Argo CD reads as clusters.
 var Selector = client.MatchingLabels{argocd.SecretTypeLabel: argocd.SecretTypeCluster}
 
-// Transform is [Trim] for a cache.
+// Transform returns the transform of a cache that applies [Trim].
 func Transform(in any) (any, error) {
 	if secret, ok := in.(*corev1.Secret); ok {
 		secret.ManagedFields = nil
@@ -31,9 +31,8 @@ func Transform(in any) (any, error) {
 	return in, nil
 }
 
-// Trim drops the values of a Secret but for name and server, and keeps a digest of the
-// config; the other keys stay, so that they are seen and removed. What is in
-// a cache's initial list is trimmed twice.
+// Trim keeps the values of name and server, and a digest of the config. It keeps the other keys
+// without values, so that they can be removed. Objects of a cache's first list are trimmed twice.
 func Trim(secret *corev1.Secret) {
 	for key, value := range secret.Data {
 		switch key {
@@ -48,8 +47,8 @@ func Trim(secret *corev1.Secret) {
 	}
 }
 
-// ClusterChanged lets through what a Secret depends on; a ManagedCluster's status
-// changes all the time.
+// ClusterChanged accepts changes of a ManagedCluster that a Secret depends on. Its status changes
+// all the time.
 var ClusterChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)
@@ -58,8 +57,9 @@ var ClusterChanged = predicate.Funcs{
 	},
 }
 
-// ClusterOf returns the cluster of a Secret, by the Secret's name, since another client
-// may have changed its labels, and by the name in it, which another writer's may share.
+// ClusterOf returns the cluster of a Secret by the Secret's name, because another client may have
+// changed its labels. It also returns the cluster by the name in the Secret, because a Secret of
+// another writer may have the same cluster.
 func ClusterOf(_ context.Context, o client.Object) []reconcile.Request {
 	var requests []reconcile.Request
 	cluster, ok := strings.CutSuffix(o.GetName(), nameSuffix)

@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// fieldOwner is the same for every writer, so that a hand-over between them changes
-// nothing of a Secret.
+// fieldOwner is the same for every writer, so that a hand-over between them does not change a
+// Secret.
 const fieldOwner = "multicluster-integrations-register"
 
-// Apply makes the one write of a step, of the Secret as it was seen: a write of another
-// client in between is a conflict.
+// Apply makes the write of a step. The result is a conflict if another client has written the
+// Secret in between.
 func (s Step) Apply(ctx context.Context, c client.Client) error {
 	secret := s.Secret
 	switch s.Verb {

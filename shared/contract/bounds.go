@@ -13,14 +13,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// Limits of what is kept of what a managed cluster says. Its agent may write
-// whatever the API server accepts, up to 1.5 MiB an object, and each hub component
-// keeps an object for every Application of the fleet: so they are applied before
-// anything is kept. A longer value is cut or left out, and counted in [Rejected];
-// it never costs the values beside it.
+// These are limits for what is kept of a managed cluster's report. An agent may write whatever the
+// API server accepts, up to 1.5 MiB an object, and each hub component keeps an object for every
+// Application of the fleet. So the limits apply before anything is kept. A longer value is cut or
+// left out, and counted in [Rejected]. Other values are not affected.
 const (
-	// MaxMessage is the length of a message in bytes: some lines for a person. With
-	// one of each kind a status stays under 16 KiB.
+	// MaxMessage is the length of a message in bytes: some lines for a person. A status with one
+	// message of each kind is smaller than 16 KiB.
 	MaxMessage = 1024
 	// MaxToken is the length of a value that names something, such as a revision (a
 	// SHA-256 in hexadecimal has 64 bytes) or a field manager (Kubernetes allows 128).
@@ -29,14 +28,12 @@ const (
 	MaxTime = 40
 	// MaxName is the length of a name; Kubernetes allows 253.
 	MaxName = 253
-	// MaxManifests is how many entries of a work's resource status are looked at. A
-	// work of ours carries a handful.
+	// MaxManifests is how many entries of a work's resource status are read. Our works have fewer
+	// than ten.
 	MaxManifests = 64
-	// MaxValues is how many feedback values of a manifest are looked at. A work of
-	// ours asks for 52 at most.
+	// MaxValues is how many feedback values of a manifest are read. Our works ask for 52 at most.
 	MaxValues = 64
-	// MaxConditions is how many conditions of a list are looked at. An agent writes
-	// up to six.
+	// MaxConditions is how many conditions of a list are read. An agent writes up to six.
 	MaxConditions = 32
 	// MaxFailures is how many manifests that could not be applied are reported.
 	MaxFailures = 4
@@ -47,19 +44,19 @@ const (
 
 // Rejected counts the values that were cut, repaired or left out, by reason.
 type Rejected struct {
-	// TooLong were cut, or left out where a part would be something else.
+	// TooLong counts values that were cut, or left out because a part would have another meaning.
 	TooLong int
-	// InvalidText held control characters or invalid UTF-8, which were replaced.
+	// InvalidText counts texts with control characters or invalid UTF-8, which were replaced.
 	InvalidText int
-	// UnknownCode is a health, sync status or phase that Argo CD does not have.
+	// UnknownCode counts health statuses, sync statuses and phases that Argo CD does not have.
 	UnknownCode int
-	// InvalidTime is a time that is not RFC 3339.
+	// InvalidTime counts times that are not RFC 3339.
 	InvalidTime int
-	// TooMany is a list with more entries than are looked at.
+	// TooMany counts lists with more entries than are read.
 	TooMany int
 }
 
-// Each calls f with every reason, in the form of a metric's label, and its count.
+// Each calls f with every reason, as the value of a metric label, and its count.
 func (r *Rejected) Each(f func(reason string, count int)) {
 	f("too_long", r.TooLong)
 	f("invalid_text", r.InvalidText)
@@ -68,16 +65,16 @@ func (r *Rejected) Each(f func(reason string, count int)) {
 	f("too_many", r.TooMany)
 }
 
-// Message returns a message for a person: of at most [MaxMessage] bytes, in valid
-// UTF-8 and without control characters but for newlines and tabs. What is cut ends
-// with an ellipsis. A message that is returned once is returned unchanged again.
+// Message returns a message for a person: at most [MaxMessage] bytes of valid UTF-8, without
+// control characters except newlines and tabs. A cut message ends with an ellipsis. Message returns
+// its own results unchanged.
 func Message(s string, rejected *Rejected) string { return text(s, MaxMessage, true, rejected) }
 
-// Token is [Message] for a value of one line and at most [MaxToken] bytes that is
-// only compared or shown, so that a part of it does no harm.
+// Token is [Message] for a value of one line and at most [MaxToken] bytes. The value is only
+// compared or shown, so that it may be cut.
 func Token(s string, rejected *Rejected) string { return text(s, MaxToken, false, rejected) }
 
-// Name returns s if it can be a name of Kubernetes, else nothing: a part of a name
+// Name returns s if it is a valid Kubernetes name, else "". It does not cut names, because a part
 // is another name.
 func Name(s string, rejected *Rejected) string { return whole(s, MaxName, rejected) }
 
@@ -90,7 +87,7 @@ func Clip[T any](list []T, limit int, rejected *Rejected) []T {
 	return list[:limit]
 }
 
-// revision returns a revision, or nothing: a part of it is another revision.
+// revision returns a revision, or "" if it is too long, because a part is another revision.
 func revision(s string, rejected *Rejected) (string, bool) {
 	kept := whole(s, MaxToken, rejected)
 	return kept, kept == s
@@ -108,13 +105,13 @@ func whole(s string, limit int, rejected *Rejected) string {
 	return s
 }
 
-// exact returns a value that is compared, or nothing: a part of it is another value.
+// exact returns a value for comparisons, or "" if it is too long, because a part is another value.
 func exact(s string, rejected *Rejected) (string, bool) {
 	kept := whole(s, MaxMessage, rejected)
 	return kept, kept == s
 }
 
-// wholeName returns a name, or nothing: a part of it is another name.
+// wholeName returns a name, or "" if it is too long, because a part is another name.
 func wholeName(s string, rejected *Rejected) (string, bool) {
 	kept := Name(s, rejected)
 	return kept, kept == s
@@ -122,7 +119,7 @@ func wholeName(s string, rejected *Rejected) (string, bool) {
 
 func message(s string, rejected *Rejected) (string, bool) { return Message(s, rejected), true }
 
-// wholeMessage is a message that is there.
+// wholeMessage returns a message; ok is false if it is empty.
 func wholeMessage(s string, rejected *Rejected) (string, bool) {
 	s = Message(s, rejected)
 	return s, s != ""
@@ -130,9 +127,9 @@ func wholeMessage(s string, rejected *Rejected) (string, bool) {
 
 func token(s string, rejected *Rejected) (string, bool) { return Token(s, rejected), true }
 
-// moment returns a time, or nothing. It is as strict as the API server is with the
-// times in an Application's status, which would refuse the whole status: package time
-// also takes an hour of one digit, and a comma before the fraction.
+// moment returns a time, or "" if it is invalid. It is as strict as the API server, which would
+// reject the whole status of an Application for an invalid time. Package time also accepts an hour
+// with one digit, and a comma before the fraction.
 func moment(s string, rejected *Rejected) (string, bool) {
 	if s == "" {
 		return s, true
@@ -146,8 +143,7 @@ func moment(s string, rejected *Rejected) (string, bool) {
 	return "", false
 }
 
-// code returns a bound that lets known codes pass, and the empty one that Argo CD
-// writes before it knows.
+// code returns a bound that accepts known codes, and the empty code that Argo CD writes first.
 func code(known ...string) bound {
 	return func(s string, rejected *Rejected) (string, bool) {
 		if s == "" || slices.Contains(known, s) {
@@ -168,8 +164,8 @@ var (
 
 const ellipsis = "…"
 
-// text returns what of s fits into limit bytes, with a space for each control
-// character and U+FFFD for what is not UTF-8.
+// text returns the part of s that fits into limit bytes. It replaces each control character by a
+// space, and invalid UTF-8 by U+FFFD.
 func text(s string, limit int, lines bool, rejected *Rejected) string {
 	if len(s) <= limit && clean(s, lines) {
 		return s
@@ -213,8 +209,8 @@ func clean(s string, lines bool) bool {
 	return true
 }
 
-// IsControl reports characters that a terminal or a browser would act on rather than show.
-// With lines, the end of a line and a tab are none of them.
+// IsControl reports whether a terminal or a browser would interpret c instead of showing it. With
+// lines, it accepts line ends and tabs.
 func IsControl(c rune, lines bool) bool {
 	if c == '\n' || c == '\t' {
 		return !lines

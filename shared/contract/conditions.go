@@ -3,20 +3,20 @@
 
 package contract
 
-// ConditionPrefix begins the types of all conditions that delivery writes.
+// ConditionPrefix is the prefix of the condition types that delivery writes.
 const ConditionPrefix = "PullDelivery"
 
-// Conditions by which propagation says on a hub Application how its delivery is. The page
-// of the fleet sorts Applications by them.
+// These conditions report the delivery of a hub Application. The page of the fleet sorts
+// Applications by them.
 const (
-	// DeliveryErrorCondition: the Application is not delivered.
+	// DeliveryErrorCondition reports that the Application is not delivered.
 	DeliveryErrorCondition = ConditionPrefix + "Error"
-	// DeliveryWarningCondition: it is delivered with a catch, or something of it waits.
+	// DeliveryWarningCondition reports a delivery with a problem, or a change that waits.
 	DeliveryWarningCondition = ConditionPrefix + "Warning"
 
-	// WithdrawalHeld begins what a message says of a withdrawal that an operator has to
-	// approve; it may follow what else there is to say.
+	// WithdrawalHeld begins the part of a message about a removal that an operator has to approve.
+	// Other text may come before it.
 	WithdrawalHeld = "withdrawal held"
-	// DeliveryPaused begins the message of a delivery that an operator has paused.
+	// DeliveryPaused begins the message about a delivery that an operator has paused.
 	DeliveryPaused = "paused"
 )

@@ -32,39 +32,41 @@ const (
 	feedbackConditionPrefix = "condition"
 )
 
-// MaxSources is of how many sources of an Application the revisions are reported.
+// MaxSources is the highest number of sources of an Application whose revisions are reported.
 const MaxSources = 8
 
-// FeedbackRevisions and FeedbackOperationRevisions return the name of the feedback value with
-// the revision of one of several sources, of which the first is 0.
+// FeedbackRevisions returns the name of the feedback value with the revision of one of several
+// sources. The first source is 0.
 func FeedbackRevisions(source int) string { return "syncRevisions" + strconv.Itoa(source) }
 
-// FeedbackOperationRevisions is [FeedbackRevisions] of what the last operation synced.
+// FeedbackOperationRevisions returns the name of the feedback value with the revision that the last
+// operation synced for a source.
 func FeedbackOperationRevisions(source int) string {
 	return "operationStateSyncRevisions" + strconv.Itoa(source)
 }
 
-// RevisionPaths returns the JSON paths of the revisions of an Application with so many
-// entries in spec.sources: none of one with a single source. They go to [MaxSources]. An index
-// that is past the end of a list, as that of the status is until Argo CD has compared with a
-// source that is new, is an error to the agent, which it reports beside all the other values.
+// RevisionPaths returns the JSON paths of the revisions of an Application with so many entries in
+// spec.sources, up to [MaxSources]. An Application with a single source has none. The agent reports
+// an index past the end of a list as an error, in addition to the other values. That happens until
+// Argo CD has compared with a new source.
 func RevisionPaths(sources int) []workv1.JsonPath {
 	return paths(revisionValues[:2*min(sources, MaxSources)])
 }
 
-// Problem is how a resource keeps its Application from being Synced and Healthy.
+// Problem is why a resource prevents its Application from being Synced and Healthy.
 type Problem string
 
-// Problems of resources.
+// These are the problems of resources.
 const (
-	// ResourceSyncFailed: the last operation could not apply it, or the hook has failed.
+	// ResourceSyncFailed means that the last operation could not apply the resource, or that the
+	// hook has failed.
 	ResourceSyncFailed Problem = "SyncFailed"
 	ResourceHookFailed Problem = "HookFailed"
 	ResourceDegraded   Problem = "Degraded"
 	ResourceOutOfSync  Problem = "OutOfSync"
 )
 
-// problems are how the first resource with each problem is found, the gravest first.
+// problems are the filters for the first resource with each problem, in the order of severity.
 var problems = [...]struct {
 	problem           Problem
 	resource, message string
@@ -75,22 +77,22 @@ var problems = [...]struct {
 	{ResourceOutOfSync, `.status.resources[?(@.status=="OutOfSync")]`, ""},
 }
 
-// ResourcePaths returns the JSON paths of the first resource with each [Problem]. Of several
-// results an agent reports the first; kind and name, which every resource has, are those of
-// one resource, and the message is the first that one with the problem has.
+// ResourcePaths returns the JSON paths of the first resource with each [Problem]. An agent reports
+// the first result of a path. Every resource has kind and name, so that these belong to the same
+// resource. The message belongs to the first one that has a message.
 func ResourcePaths() []workv1.JsonPath { return paths(resourceValues) }
 
-// Names of the feedback values that a work asks for while it carries a request:
-// which request the Application on the managed cluster was last applied with, who
-// owns its .operation (no manager: it has run), and its refresh annotation.
+// These feedback values are reported while a work carries a request: the request with which the
+// Application on the managed cluster was last applied, the managers of its .operation, and its
+// refresh annotation. No manager means that the operation has run.
 const (
 	FeedbackRequest        = "request"
 	FeedbackOperationOwner = "operationOwner"
 	FeedbackRefresh        = "refresh"
 )
 
-// Names of the feedback values that a work asks for which only reads its Application: what
-// delivering it may change.
+// These feedback values are reported for an Application that is only observed. They show what a
+// delivery may change.
 const (
 	FeedbackRepoURL              = "observedRepoURL"
 	FeedbackPath                 = "observedPath"
@@ -103,35 +105,34 @@ const (
 // ObservedPaths returns the JSON paths of the values above.
 func ObservedPaths() []workv1.JsonPath { return paths(observedValues) }
 
-// RequestPaths returns the JSON paths of the values of a request. All come from the same
-// state of the same object, so that together they prove that a request was seen
-// and is done.
+// RequestPaths returns the JSON paths of the values of a request. All of them come from the same
+// state of one object. So together they prove that a request was received and is done.
 func RequestPaths() []workv1.JsonPath { return paths(requestValues) }
 
-// cascading are the finalizers with which Argo CD prunes what a deleted Application
-// deployed. Source: pkg/apis/application/v1alpha1 of Argo CD v2.
+// cascading are the finalizers that make Argo CD prune what a deleted Application deployed. Source:
+// pkg/apis/application/v1alpha1 of Argo CD v2.
 var cascading = []string{argocd.ResourcesFinalizer, argocd.ForegroundFinalizer, argocd.BackgroundFinalizer}
 
-// IsCascading reports whether Argo CD prunes what it deployed for a finalizer.
+// IsCascading reports whether a finalizer makes Argo CD prune what the Application deployed.
 func IsCascading(finalizer string) bool { return slices.Contains(cascading, finalizer) }
 
 const feedbackFinalizerPrefix = "finalizer"
 
-// FeedbackAutomationOwner is the name of the feedback value with the first field manager that owns
-// spec.syncPolicy.automated, which is there while the field is. The field itself is an object, and
-// an agent reports scalars.
+// FeedbackAutomationOwner is the feedback value with the first field manager of
+// spec.syncPolicy.automated. It exists as long as the field does. The field itself is an object,
+// and an agent reports only scalars.
 const FeedbackAutomationOwner = "automationOwner"
 
-// EndingPaths returns the JSON paths that a work asks for when its Application is to go
-// without what it deployed, or to stay without automation. All come from the same state of the
-// same object, see [Cascades] and [AutomationOwner].
+// EndingPaths returns the JSON paths for a work whose Application has to be removed without what it
+// deployed, or has to stay without automation. All values come from the same state of one object
+// (see [Cascades] and [AutomationOwner]).
 func EndingPaths() []workv1.JsonPath {
 	return append(RequestPaths()[:1], paths(endingValues)...)
 }
 
-// Cascades returns what an agent has reported of the paths of [EndingPaths]: the finalizer
-// with which Argo CD would still prune, empty for none. It is known once the Application
-// with that request has been read.
+// Cascades returns the finalizer with which Argo CD would still prune, as reported for
+// [EndingPaths], or "". known is true once the agent has reported the Application with that
+// request.
 func Cascades(values []workv1.FeedbackValue, request string) (finalizer string, known bool) {
 	for i := range values {
 		switch v := values[i].Value.String; {
@@ -145,8 +146,8 @@ func Cascades(values []workv1.FeedbackValue, request string) (finalizer string, 
 	return finalizer, known
 }
 
-// AutomationOwner returns what an agent has reported of the paths of [EndingPaths]: a field manager
-// that still owns spec.syncPolicy.automated, empty for none. [Cascades] says whether it is known.
+// AutomationOwner returns a field manager that still owns spec.syncPolicy.automated, as reported
+// for [EndingPaths], or "". [Cascades] returns whether it is known.
 func AutomationOwner(values []workv1.FeedbackValue) (owner string) {
 	for i := range values {
 		if v := values[i].Value.String; v != nil && values[i].Name == FeedbackAutomationOwner {
@@ -160,34 +161,34 @@ func AutomationOwner(values []workv1.FeedbackValue) (owner string) {
 // a condition type.
 func FeedbackCondition(conditionType string) string { return feedbackConditionPrefix + conditionType }
 
-// ConditionTypes are the error and warning condition types of an Argo CD
-// Application whose first message travels back as feedback, in the order of
-// [FeedbackPaths]. Source: ApplicationConditionType of Argo CD v2.
+// ConditionTypes are the error and warning condition types of Argo CD whose first message is
+// reported as feedback, in the order of [FeedbackPaths]. Source: ApplicationConditionType of Argo
+// CD v2.
 var ConditionTypes = []string{
 	argocd.ComparisonError, "DeletionError", "InvalidSpecError", "SyncError", "UnknownError",
 	"ExcludedResourceWarning", "OrphanedResourceWarning", "RepeatedResourceWarning", "SharedResourceWarning",
 }
 
-// FeedbackPaths returns the JSON paths that a ManifestWork asks the work agent to
-// report for its Application, which has so many entries in spec.sources. Every path leads to
-// a scalar; one that leads nowhere is left out by the agent.
+// FeedbackPaths returns the JSON paths that the work agent has to report for an Application with so
+// many entries in spec.sources. Every path leads to a scalar. The agent leaves out paths without a
+// value.
 func FeedbackPaths(sources int) []workv1.JsonPath {
 	all := append(paths(statusValues), paths(conditionValues)...)
 	return append(append(all, ResourcePaths()...), RevisionPaths(sources)...)
 }
 
-// Feedback is what a managed cluster last said about an Application, bounded as
-// [BoundFeedback] does. A field that the agent did not report is empty; callers
-// decide what that means.
+// Feedback is the last report of a managed cluster about an Application, with the limits of
+// [BoundFeedback]. A field that the agent did not report is empty. The caller decides what that
+// means.
 type Feedback struct {
 	Health, HealthMessage string
 	Sync, Revision        string
 	Operation             OperationFeedback
 	ReconciledAt          string
-	// Revisions are those of several sources, empty where one is not reported. Such an
-	// Application has no Revision.
+	// Revisions are the revisions of several sources, with "" for one that is not reported.
+	// Revision is empty then.
 	Revisions []string
-	// OperationRevision and OperationRevisions are what the last operation synced.
+	// OperationRevision and OperationRevisions are the revisions that the last operation synced.
 	OperationRevision  string
 	OperationRevisions []string
 	// Conditions holds one entry per reported type, in the order of [ConditionTypes].
@@ -196,13 +197,13 @@ type Feedback struct {
 	Resources []Resource
 }
 
-// Resource is a resource of an Application with a problem; Message may be empty.
+// Resource is a resource of an Application with a problem. Message may be empty.
 type Resource struct {
 	Problem             Problem
 	Kind, Name, Message string
 }
 
-// OperationFeedback is the last operation of an Application; times are RFC 3339.
+// OperationFeedback is the last operation of an Application. Times are RFC 3339.
 type OperationFeedback struct {
 	Phase, StartedAt, FinishedAt, Message string
 }
@@ -212,10 +213,9 @@ type Condition struct {
 	Type, Message string
 }
 
-// ParseFeedback reads the values that the agent reported for a delivered
-// Application, bounded as [BoundFeedback] does. ok is false when none of them is
-// about its status. Values of other names and types are ignored: they are not about
-// the status, or belong to another version of us.
+// ParseFeedback parses the values that the agent reported for a delivered Application, with the
+// limits of [BoundFeedback]. ok is false if none of them is about the status. It ignores values
+// with other names and types, for example of another version.
 func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
 	p := parsed{}
 	each(values, &Rejected{}, func(v *value, text string) {
@@ -237,18 +237,15 @@ func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
 	return f, ok
 }
 
-// IsStatusFeedback reports whether a feedback value of that name is one that
-// [ParseFeedback] reads.
+// IsStatusFeedback reports whether [ParseFeedback] reads the feedback value of that name.
 func IsStatusFeedback(name string) bool {
-	known, is := feedback[name]
-	return is && known.set != nil
+	known, exists := feedback[name]
+	return exists && known.set != nil
 }
 
-// BoundFeedback returns the values that [ParseFeedback] and the follow-up of
-// requests read, each name once and each value as it is kept: messages and names of
-// limited length, codes that Argo CD knows, times that are times. An unknown code,
-// a time that is none and a revision that is too long count as not reported. It
-// shares no memory with long values.
+// BoundFeedback returns the values that [ParseFeedback] and package request read, each name once.
+// Messages and names have a limited length. Unknown codes, invalid times and revisions that are too
+// long count as not reported. The result shares no memory with long values.
 func BoundFeedback(values []workv1.FeedbackValue, rejected *Rejected) []workv1.FeedbackValue {
 	var kept []workv1.FeedbackValue
 	each(values, rejected, func(v *value, text string) {
@@ -257,27 +254,27 @@ func BoundFeedback(values []workv1.FeedbackValue, rejected *Rejected) []workv1.F
 	return kept
 }
 
-// each calls f with every known value, the first of each name.
+// each calls f with the first value of every known name.
 func each(values []workv1.FeedbackValue, rejected *Rejected, f func(v *value, text string)) {
 	var seen uint64
 	values = Clip(values, MaxValues, rejected)
 	for i := range values {
-		known, is := feedback[values[i].Name]
-		if !is || seen&known.bit != 0 {
+		known, ok := feedback[values[i].Name]
+		if !ok || seen&known.bit != 0 {
 			continue
 		}
-		text, is := scalar(&values[i].Value, rejected)
-		if !is {
+		text, ok := scalar(&values[i].Value, rejected)
+		if !ok {
 			continue
 		}
-		if text, is = known.bound(text, rejected); is {
+		if text, ok = known.bound(text, rejected); ok {
 			seen |= known.bit
 			f(known.value, text)
 		}
 	}
 }
 
-// put returns a list with a value at i.
+// put returns list with value at index i.
 func put(list []string, i int, value string) []string {
 	for len(list) <= i {
 		list = append(list, "")
@@ -286,9 +283,9 @@ func put(list []string, i int, value string) []string {
 	return list
 }
 
-// scalar returns a value as a string. An agent with the feature gate
-// RawFeedbackJsonString reports several conditions of one type as a JSON list:
-// the first one counts, which is what an agent without the gate reports.
+// scalar returns a value as a string. An agent with the feature gate RawFeedbackJsonString reports
+// several conditions of one type as a JSON list. The first one counts, as with an agent without the
+// gate.
 func scalar(v *workv1.FieldValue, rejected *Rejected) (string, bool) {
 	switch {
 	case v.String != nil:

@@ -3,73 +3,73 @@
 
 package contract
 
-// KeyPrefix begins every label and annotation key of the pull model.
+// KeyPrefix is the prefix of every label and annotation key of the pull model.
 const KeyPrefix = group
 
 const group = "apps.open-cluster-management.io/"
 
-// Keys on a hub Application. Source: the pull model's Application contract.
+// These are keys on a hub Application. Source: the pull model's Application contract.
 const (
-	// PullLabel asks for pull delivery when its value is a true boolean (see [IsTrue]).
-	// It also marks every ManifestWork that we write, with value "true".
+	// PullLabel requests pull delivery if its value is a true boolean (see [IsTrue]). Every
+	// ManifestWork that we write also has it, with value "true".
 	PullLabel = group + "pull-to-ocm-managed-cluster"
 	// ClusterAnnotation names the target ManagedCluster.
 	ClusterAnnotation = group + "ocm-managed-cluster"
-	// AppNamespaceAnnotation names the Application's namespace on the managed
-	// cluster; without it the hub Application's own namespace is used.
+	// AppNamespaceAnnotation names the Application's namespace on the managed cluster. The default
+	// is the namespace of the hub Application.
 	AppNamespaceAnnotation = group + "ocm-managed-cluster-app-namespace"
-	// DestinationNameAnnotation overrides spec.destination.name in the delivered copy.
+	// DestinationNameAnnotation overrides spec.destination.name of the delivered Application.
 	DestinationNameAnnotation = group + "destination-name"
-	// DestinationServerAnnotation overrides spec.destination.server in the delivered copy.
+	// DestinationServerAnnotation overrides spec.destination.server of the delivered Application.
 	DestinationServerAnnotation = group + "destination-server"
-	// DeletionPolicyAnnotation on an Application, ApplicationSet or GitOpsCluster says what
-	// becomes of what is delivered when its delivery ends: "prune", as without it, or "orphan",
-	// which leaves it running. "abandon", alone or after a comma, releases a deleted Application
-	// or GitOpsCluster without waiting for its clusters.
+	// DeletionPolicyAnnotation on an Application, ApplicationSet or GitOpsCluster sets what happens
+	// to the delivered objects when a delivery is removed. "prune", the default, removes them.
+	// "orphan" leaves them running. "abandon", alone or after a comma, releases a deleted
+	// Application or GitOpsCluster without waiting for its clusters.
 	DeletionPolicyAnnotation = group + "deletion-policy"
-	// ManagementPolicyAnnotation says what becomes of an Application that is on the managed cluster
-	// already: without it, it is taken over; "no-takeover" leaves it to its writer, and
-	// "observe" does not deliver at all, but says how it is.
+	// ManagementPolicyAnnotation sets what happens to an Application that already exists on the
+	// managed cluster. By default it is taken over. "no-takeover" leaves fields of other writers
+	// alone. "observe" delivers nothing and reports the state of the Application.
 	ManagementPolicyAnnotation = group + "management-policy"
 )
 
-// SubscribeAnnotationPrefix with "<trigger>.<service>" behind it subscribes to notifications of
-// the managed cluster's Argo CD. Argo CD's own keys on a hub Application are for the hub's.
+// SubscribeAnnotationPrefix with "<trigger>.<service>" subscribes to notifications of the managed
+// cluster's Argo CD. The keys of Argo CD itself on a hub Application are for the hub's Argo CD.
 const SubscribeAnnotationPrefix = group + "subscribe."
 
-// OnWithdrawAnnotation is "orphan" on a work whose spec has what it delivers stay.
+// OnWithdrawAnnotation is "orphan" on a work that leaves what it delivers on the cluster.
 const OnWithdrawAnnotation = group + "on-withdraw"
 
-// OnWithdrawByAnnotation is "set" on such a work when the ApplicationSet says so, and not the
+// OnWithdrawByAnnotation is "set" on such a work if the ApplicationSet has the policy, and not the
 // Application.
 const OnWithdrawByAnnotation = group + "on-withdraw-by"
 
-// ObservedAnnotation is "true" on a work that only reads its Application.
+// ObservedAnnotation is "true" on a work that only observes its Application.
 const ObservedAnnotation = group + "observed"
 
 // PausedAnnotation on an Application, ApplicationSet, Namespace or ManagedCluster keeps
-// ManifestWorks as they are: "delivery" or "sync", optionally "until <RFC 3339>". It is
-// "sync" on a work whose Application was made not to sync by itself, followed by the
-// spec.syncPolicy.automated that was taken out.
+// ManifestWorks unchanged. Its values are "delivery" and "sync", optionally with "until <RFC
+// 3339>". On a work it is "sync" if its Application must not sync by itself, followed by the
+// removed spec.syncPolicy.automated.
 const PausedAnnotation = group + "paused"
 
-// PauseClaim is the name of a ClusterClaim by which a managed cluster pauses delivery to
-// itself, with a value as [PausedAnnotation] has it.
+// PauseClaim is the name of the ClusterClaim by which a managed cluster pauses its deliveries. It
+// has a value of [PausedAnnotation].
 const PauseClaim = "pause.apps.open-cluster-management.io"
 
-// DeletionBudgetAnnotation on an ApplicationSet, on a Namespace of Applications, or on the
-// Namespace of propagation (for the whole hub) says what is to become of withdrawals:
-// "approve until <RFC 3339>", or hold, or undo.
+// DeletionBudgetAnnotation overrides the deletion budget: "approve until <RFC 3339>", or hold, or
+// undo. It is set on an ApplicationSet, on a Namespace of Applications, or on propagation's
+// Namespace for the whole hub.
 const DeletionBudgetAnnotation = group + "deletion-budget"
 
-// ArgoCDURLAnnotation on a ManagedCluster is the https address of its Argo CD, which the
-// page of the fleet links to.
+// ArgoCDURLAnnotation on a ManagedCluster is the https address of its Argo CD. The page of the
+// fleet has links to it.
 const ArgoCDURLAnnotation = group + "argocd-url"
 
-// Keys on a ManifestWork, and on the Application inside it where noted.
+// These are keys on a ManifestWork. Some are also on the Application in it.
 const (
-	// ApplicationSetLabel is "true" on works and delivered Applications that an
-	// ApplicationSet owns; search finds pulled Applications by it.
+	// ApplicationSetLabel is "true" on works and delivered Applications of an ApplicationSet.
+	// Search finds pulled Applications by it.
 	ApplicationSetLabel = group + "application-set"
 	// ApplicationSetHashLabel holds the value of [ApplicationSetHash].
 	ApplicationSetHashLabel = group + "application-set-hash"
@@ -77,67 +77,65 @@ const (
 	HubNamespaceAnnotation = group + "hub-application-namespace"
 	// HubNameAnnotation holds the hub Application's name.
 	HubNameAnnotation = group + "hub-application-name"
-	// HubUIDAnnotation holds the hub Application's UID on a work that was adopted:
-	// one whose name was made from an earlier UID. No other work has it.
+	// HubUIDAnnotation holds the hub Application's UID on a work that was adopted. The name of such
+	// a work comes from an earlier UID. No other work has the annotation.
 	HubUIDAnnotation = group + "hub-application-uid"
-	// HostingAnnotation holds "<namespace>/<name>" of the owning ApplicationSet,
-	// on the work and on the delivered Application (the search collector reads it).
+	// HostingAnnotation holds "<namespace>/<name>" of the owning ApplicationSet, on the work and on
+	// the delivered Application. The search collector reads it.
 	HostingAnnotation = group + "hosting-applicationset"
-	// ChangeGenerationAnnotation holds, on a work, the metadata.generation at which
-	// what it asks for last changed, requests that run once (operation, refresh)
-	// left out. A work whose operation is taken out again is thereby not mistaken
-	// for a change that the managed cluster has yet to apply.
+	// ChangeGenerationAnnotation holds, on a work, the metadata.generation of its last change other
+	// than a request. A request (operation, refresh) runs once. So its removal does not look like a
+	// change that the managed cluster still has to apply.
 	ChangeGenerationAnnotation = group + "change-generation"
-	// StoredSpecAnnotation on a work is there when the API server does not store a
-	// spec as it is written: "<hash of the written one>/<hash of the stored one>".
+	// StoredSpecAnnotation is on a work if the API server stores another spec than was written:
+	// "<hash of the written one>/<hash of the stored one>".
 	StoredSpecAnnotation = group + "stored-spec"
-	// ApplicationSpecAnnotation holds, on a work, the hash of the spec of the hub
-	// Application that it delivers: while the Application has another one, the change is
-	// not on its way. A work without it is from before it was written.
+	// ApplicationSpecAnnotation holds, on a work, the hash of the hub Application's spec that it
+	// delivers. If the Application has another hash, the change is not delivered. A work without
+	// the annotation is from an earlier version.
 	ApplicationSpecAnnotation = group + "application-spec-hash"
-	// RequestAnnotation names the one-time request (operation, refresh) that a work
-	// and the Application inside it carry at the moment.
+	// RequestAnnotation names the one-time request (operation, refresh) that a work and its
+	// Application carry at present.
 	RequestAnnotation = group + "request"
 )
 
-// WorkKeys are the label and annotation keys of a ManifestWork, those first that
-// name the Application that it carries.
+// WorkKeys are the label and annotation keys of a ManifestWork. The first ones name its
+// Application.
 var WorkKeys = []string{
 	PullLabel, HubNamespaceAnnotation, HubNameAnnotation, ChangeGenerationAnnotation, RequestAnnotation,
 	HostingAnnotation, ApplicationSetLabel, ApplicationSetHashLabel, ApplicationSpecAnnotation,
 }
 
-// Keys on other objects.
+// These are keys on other objects.
 const (
-	// ReportLabel on a MulticlusterApplicationSetReport holds "<namespace>.<name>"
-	// of its ApplicationSet, shortened by [LabelValue]. Same key as [HostingAnnotation].
+	// ReportLabel on a MulticlusterApplicationSetReport holds "<namespace>.<name>" of its
+	// ApplicationSet, shortened by [LabelValue]. Its key equals [HostingAnnotation].
 	ReportLabel = HostingAnnotation
-	// RowsLeftOutAnnotation on a report holds how many rows did not fit into it, as a
-	// decimal number; the summary counts them. Without it every row is there.
+	// RowsLeftOutAnnotation on a report holds how many rows did not fit, as a decimal number. The
+	// summary counts them. Without the annotation no row is missing.
 	RowsLeftOutAnnotation = group + "rows-left-out"
-	// ResourcesLeftOutAnnotation is the same for resources.
+	// ResourcesLeftOutAnnotation on a report holds how many resources did not fit.
 	ResourcesLeftOutAnnotation = group + "resources-left-out"
 	// RegisteredLabel is "true" on an Argo CD cluster Secret that we write.
 	RegisteredLabel = group + "acm-cluster"
 	// RegisteredNameLabel holds the ManagedCluster's name on that Secret.
 	RegisteredNameLabel = group + "cluster-name"
-	// RegisteredByAnnotation holds [RegisteredBy] on that Secret. The labels do
-	// not prove whose it is: other controllers of a hub set the same ones on theirs.
+	// RegisteredByAnnotation holds [RegisteredBy] on that Secret. The labels do not prove its
+	// owner, because other controllers of a hub set the same ones.
 	RegisteredByAnnotation = group + "registered-by"
 	RegisteredBy           = "multicluster-integrations"
-	// CopiedLabelsAnnotation holds, on that Secret, the keys of the labels that we have
-	// copied from the ManagedCluster, sorted and separated by commas: only those are
-	// removed again when the ManagedCluster has them no longer.
+	// CopiedLabelsAnnotation holds, on that Secret, the keys of the labels that were copied from
+	// the ManagedCluster, sorted and separated by commas. Only those are removed when the
+	// ManagedCluster does not have them any more.
 	CopiedLabelsAnnotation = group + "copied-labels"
-	// GitOpsClustersAnnotation holds, on that Secret, "<namespace>/<name>" of the
-	// GitOpsClusters that want it, sorted and separated by commas.
+	// GitOpsClustersAnnotation holds, on that Secret, "<namespace>/<name>" of the GitOpsClusters
+	// that need it, sorted and separated by commas.
 	GitOpsClustersAnnotation = group + "gitopsclusters"
-	// ConfigDigestAnnotation holds, on that Secret, the SHA-256 of its config, which no
-	// cache keeps.
+	// ConfigDigestAnnotation holds, on that Secret, the SHA-256 of its config. No cache has the
+	// config.
 	ConfigDigestAnnotation = group + "config-digest"
 	// LocalClusterLabel is "true" on the ManagedCluster that is the hub itself (see [IsHub]).
 	LocalClusterLabel = "local-cluster"
-	// LocalClusterName is what OCM calls that ManagedCluster by default,
-	// and what search calls the hub.
+	// LocalClusterName is OCM's default name of that ManagedCluster, and search's name of the hub.
 	LocalClusterName = "local-cluster"
 )

@@ -3,8 +3,8 @@
 
 package contract
 
-// excludedKinds are the kinds that no report lists: what a controller makes from a
-// resource that is listed, what delivers the Application itself, and search's own.
+// excludedKinds are the kinds that no report lists: resources that a controller creates from a
+// listed one, the objects that deliver the Application, and search's own kinds.
 var excludedKinds = map[string]bool{
 	"Application": true, "ApplicationSet": true, "Cluster": true,
 	"EndpointSlice": true, "Pod": true, "ReplicaSet": true,

@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// IsTrue reports whether a label or annotation value is a true boolean as
-// strconv.ParseBool understands it. ok is false when the value is set but is no
-// boolean at all, so that a caller can say so instead of guessing.
+// IsTrue reports whether a label or annotation value is a true boolean for strconv.ParseBool. ok is
+// false if the value is set and is not a boolean, so that the caller can report it.
 func IsTrue(value string) (yes, ok bool) {
 	if value == "" {
 		return false, true
@@ -22,8 +21,8 @@ func IsTrue(value string) (yes, ok bool) {
 	return b, err == nil
 }
 
-// IsPulled reports whether the labels of an Application ask for pull delivery: its
-// [PullLabel] is a true boolean. Works carry the label, too.
+// IsPulled reports whether the labels request pull delivery: [PullLabel] is a true boolean. Works
+// have the label as well.
 func IsPulled(labels map[string]string) bool {
 	pulled, _ := IsTrue(labels[PullLabel])
 	return pulled
@@ -36,24 +35,23 @@ func WorkName(application, uid string) string {
 	return SafeWorkName(application + "-" + uid[:min(5, len(uid))])
 }
 
-// SafeWorkName is [SafeName] for a ManifestWork, whose name must leave room for the 65
-// characters that the work agent puts before it: it calls its AppliedManifestWork
-// "<SHA-256 of the hub>-<name>", and applies nothing when it cannot make that.
+// SafeWorkName is [SafeName] for a ManifestWork, with room for 65 more characters. The work agent
+// names its AppliedManifestWork "<SHA-256 of the hub>-<name>", and applies nothing if that name is
+// too long.
 func SafeWorkName(name string) string { return shorten(name, maxObjectName-65) }
 
-// RegisteredServer returns the server by which Argo CD of the hub knows a managed
-// cluster. It is a name only: nothing ever dials it.
+// RegisteredServer returns the server of a managed cluster in the hub's Argo CD. It is only a name:
+// nothing connects to it.
 func RegisteredServer(cluster string) string { return "https://" + cluster + "-control-plane:6443" }
 
 const maxObjectName = 253
 
-// SafeName returns name when it fits into an object name, else its first part followed
-// by eight hex digits of its SHA-256.
+// SafeName returns name if it is short enough for an object, else its first part with eight hex
+// digits of its SHA-256.
 func SafeName(name string) string { return shorten(name, maxObjectName) }
 
-// LabelValue returns a legal label value for s: s itself when it fits into 63
-// characters, else s cut to 63 characters with trailing separators removed, as
-// the report contract asks.
+// LabelValue returns a valid label value for s: s itself if it has at most 63 characters, else its
+// first 63 characters without trailing separators. The contract of the report requires that.
 func LabelValue(s string) string {
 	if len(s) <= 63 {
 		return s

@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// Keys of rendered mode, in which the hub's Argo CD renders an Application and
-// delivers the manifests themselves in ManifestWorks.
+// These are keys of rendered mode. There, the hub's Argo CD renders an Application and delivers its
+// manifests in ManifestWorks.
 const (
 	// RenderedLabel is "true" on a rendered Application and on its ManifestWorks.
 	RenderedLabel = group + "rendered"
-	// RenderedApplicationAnnotation on such a work holds the Application's name as
-	// Argo CD passes it to a plugin: "<namespace>_<name>" outside Argo CD's namespace.
+	// RenderedApplicationAnnotation on such a work holds the Application's name in the form that
+	// Argo CD passes to a plugin: "<namespace>_<name>" outside Argo CD's namespace.
 	RenderedApplicationAnnotation = group + "rendered-application"
 )
 
-// RenderedWorkName returns the name of a rendered Application's ManifestWork.
-// application is what Argo CD passes to a plugin; suffix distinguishes the works of
-// one Application. The one without a suffix has the Application's name. Every other ends
-// in a hash of both, since an Application of the same cluster may be called like the work
-// of another. Names past 180 characters are cut and get a hash: the agent prefixes its
-// own object for the work with 65 characters.
+// RenderedWorkName returns the name of a rendered Application's ManifestWork. application is the
+// name that Argo CD passes to a plugin, and suffix distinguishes the works of one Application.
+// Without a suffix the work has the Application's name. With one, the name ends in a hash of both,
+// because another Application of the cluster may have the combined name. Names of more than 180
+// characters are cut and get a hash, because the agent's object for the work has a prefix of 65
+// characters.
 func RenderedWorkName(application, suffix string) string {
 	name := strings.ReplaceAll(application, "_", ".") + suffix
 	if name != application {

@@ -12,19 +12,19 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// value is a feedback value: what a work asks for, how it is kept, and where it goes. name is the
-// constant, which costs no memory of its own.
+// value is a feedback value: the path that a work asks for, its limit, and its field. name is the
+// constant, so that it needs no memory.
 type value struct {
 	name, path string
 	bound      bound
-	// set is nil where the value is not about the Application's status.
+	// set is nil if the value is not part of the Application's status.
 	set func(*parsed, string)
 }
 
-// bound returns a value as it is kept; ok is false when nothing of it is.
+// bound returns a value within its limit. ok is false if nothing of it is kept.
 type bound func(value string, rejected *Rejected) (kept string, ok bool)
 
-// parsed is a Feedback that is being read.
+// parsed is a Feedback that is being parsed.
 type parsed struct {
 	Feedback
 	resources [len(problems)]Resource
@@ -101,7 +101,7 @@ var observedValues = []value{
 	{FeedbackDestinationNamespace, ".spec.destination.namespace", exact, nil},
 }
 
-// known is a value with a bit of its own.
+// known is a value with its bit.
 type known struct {
 	*value
 	bit uint64
@@ -117,7 +117,7 @@ var feedback = func() map[string]known {
 	return all
 }()
 
-// paths returns what a work asks for to have the values.
+// paths returns the JSON paths of the values.
 func paths(values []value) []workv1.JsonPath {
 	all := make([]workv1.JsonPath, 0, 64)
 	for i := range values {

@@ -18,26 +18,28 @@ import (
 )
 
 const (
-	// bulky is the size from which a status is worth taking apart.
+	// bulky is the size from which a status is decoded to shorten it.
 	bulky = 1024
-	// maxConditions and maxReference are how many bytes are kept of the conditions of an
-	// Application that is not pulled, and of project and destination of a spec that is too
-	// large: a tenant writes them.
+	// maxConditions limits the conditions of an Application that is not pulled. maxReference limits
+	// project and destination of a spec that is too large. Both are bytes: tenants write these
+	// values.
 	maxConditions, maxReference = 64 << 10, 4 << 10
-	// omittedMember is in a spec of which not all is kept: how many bytes it has. omittedHash
-	// identifies what is delivered of it. A CRD prunes such members, so that no stored spec has one.
+	// omittedMember is in a spec that is not kept completely, with its number of bytes. omittedHash
+	// identifies the part of it that is delivered. A CRD prunes such members, so that no stored
+	// spec has them.
 	omittedMember, omittedHash = "multicluster-integrations/bytes", "multicluster-integrations/hash"
 )
 
-// TrimApplication returns the transform of a cache of Applications: it drops, in place, what
-// no reader needs, and shares what many have in common. What is left out of a status is never
-// written either: all patches are merges. Of a spec of more than specLimit bytes, which is
-// never delivered, it keeps what [OmittedSpec] needs, project and destination.
+// TrimApplication returns the transform of a cache of Applications. It drops, in place, what no
+// reader needs, and shares values that many objects have in common. Dropped parts of a status are
+// safe, because all patches are merge patches. A spec of more than specLimit bytes is never
+// delivered. The cache keeps its project and destination, and what [OmittedSpec] needs.
 func TrimApplication(specLimit int) func(any) (any, error) {
 	return (*Specs)(nil).TrimApplication(specLimit)
 }
 
-// TrimApplication is [TrimApplication] for a cache in which all specs together are bounded.
+// TrimApplication is the function [TrimApplication] for a cache that limits the memory of all specs
+// together.
 func (s *Specs) TrimApplication(specLimit int) func(any) (any, error) {
 	return func(in any) (any, error) {
 		if app, ok := in.(*argocd.Application); ok {
@@ -47,15 +49,15 @@ func (s *Specs) TrimApplication(specLimit int) func(any) (any, error) {
 	}
 }
 
-// OmittedSpec returns how many bytes a spec has of which the cache does not keep all; 0
-// for one that is whole. Such a spec must not be delivered.
+// OmittedSpec returns the size of a spec that the cache does not keep completely, or 0 for a
+// complete one. Such a spec must not be delivered.
 func OmittedSpec(spec json.RawMessage) int {
 	size, _ := omitted(spec)
 	return size
 }
 
-// OmittedHash returns what identifies what is delivered of a spec of which the cache does not keep
-// all; known is false for one that is whole.
+// OmittedHash returns the hash of what is delivered of a spec that the cache does not keep
+// completely. known is false for a complete spec.
 func OmittedHash(spec json.RawMessage) (hash string, known bool) {
 	size, hash := omitted(spec)
 	return hash, size > 0
@@ -63,13 +65,13 @@ func OmittedHash(spec json.RawMessage) (hash string, known bool) {
 
 func omitted(spec json.RawMessage) (size int, hash string) {
 	if len(spec) > 4*maxReference || !bytes.Contains(spec, []byte(omittedMember)) {
-		return 0, "" // what is kept is smaller
+		return 0, "" // the kept form is smaller
 	}
 	var kept struct {
 		Bytes int    `json:"multicluster-integrations/bytes"`
 		Hash  string `json:"multicluster-integrations/hash"`
 	}
-	_ = json.Unmarshal(spec, &kept) // a malformed spec is kept as it is
+	_ = json.Unmarshal(spec, &kept) // a malformed spec is kept unchanged
 	return kept.Bytes, kept.Hash
 }
 
@@ -77,7 +79,7 @@ func trimApplication(app *argocd.Application, specLimit int, specs *Specs) {
 	app.TypeMeta = metav1.TypeMeta{}
 	app.ManagedFields = nil
 	app.Namespace = Intern(app.Namespace)
-	if _, there := app.Annotations[corev1.LastAppliedConfigAnnotation]; there {
+	if _, exists := app.Annotations[corev1.LastAppliedConfigAnnotation]; exists {
 		app.Annotations = maps.Clone(app.Annotations)
 		delete(app.Annotations, corev1.LastAppliedConfigAnnotation)
 	}
@@ -100,9 +102,9 @@ func trimApplication(app *argocd.Application, specLimit int, specs *Specs) {
 	}
 }
 
-// ownConditions returns a status with nothing but its conditions when one of them is ours,
-// as an Application has it that was pulled: they are taken off. A patch has the whole list,
-// so that all of it is kept.
+// ownConditions returns a status that has only its conditions, if one of them is ours. An
+// Application that was pulled before has such a status, and they have to be removed. A patch
+// contains the whole list, so that all of it is kept.
 func ownConditions(raw json.RawMessage) json.RawMessage {
 	list := membersOf(raw)["conditions"]
 	var conditions []struct {
@@ -128,7 +130,7 @@ func trimStatus(raw json.RawMessage) json.RawMessage {
 		delete(fields, name)
 	}
 	if operation := membersOf(fields["operationState"]); operation["syncResult"] != nil {
-		// of which the next operation's patch removes all
+		// the patch of the next operation removes all of them
 		result := membersOf(operation["syncResult"])
 		maps.DeleteFunc(result, func(name string, _ json.RawMessage) bool { return name != "revision" && name != "revisions" })
 		operation["syncResult"] = encoded(result, json.RawMessage("{}"))
@@ -137,7 +139,7 @@ func trimStatus(raw json.RawMessage) json.RawMessage {
 	return encoded(fields, raw)
 }
 
-// membersOf returns the members of an object; nil for anything else.
+// membersOf returns the members of an object, or nil for anything else.
 func membersOf(raw json.RawMessage) (fields map[string]json.RawMessage) {
 	if json.Unmarshal(raw, &fields) != nil {
 		return nil

@@ -95,8 +95,8 @@ func TestHostileWorksCostLittle(t *testing.T) {
 	}
 }
 
-// What proves whose a work is stays, whatever an agent adds to it; keys that later
-// versions of the pull model may add stay while there is room.
+// The proof of a work's owner stays, whatever an agent adds to it. Keys of later versions of the
+// pull model may be added while there is room.
 func TestMetadataIsBounded(t *testing.T) {
 	full := usual()
 	full.Annotations[contract.KeyPrefix+"later"] = "kept"
@@ -115,8 +115,8 @@ func TestMetadataIsBounded(t *testing.T) {
 	}
 }
 
-// Names that can be none are no ApplicationSet and no Application of a row; deliver still
-// finds whom they name, to withdraw the work.
+// Invalid names are no ApplicationSet and no Application of a row. deliver still finds whom they
+// name, to remove the work.
 func TestNamesAreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason, set, hubName string

@@ -17,9 +17,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Transform returns the transform of an informer of ManifestWorks: it puts a [Work] in the
-// place of each. Anything else, such as what it has made before, it returns as it is. stored
-// may be nil, and count is called with what was cut or left out.
+// Transform returns the transform of an informer of ManifestWorks. It replaces each of them by a
+// [Work], and returns anything else unchanged, for example a Work. stored may be nil. count gets
+// the values that were cut or left out.
 func Transform(stored func(*workv1.ManifestWork) Stored, count func(*contract.Rejected)) func(any) (any, error) {
 	return func(object any) (any, error) {
 		full, ok := object.(*workv1.ManifestWork)
@@ -28,8 +28,8 @@ func Transform(stored func(*workv1.ManifestWork) Stored, count func(*contract.Re
 		}
 		var s *Stored
 		if stored != nil {
-			is := stored(full)
-			s = &is
+			compared := stored(full)
+			s = &compared
 		}
 		w, rejected := Compact(full, s)
 		count(&rejected)
@@ -37,14 +37,14 @@ func Transform(stored func(*workv1.ManifestWork) Stored, count func(*contract.Re
 	}
 }
 
-// What works without anything of their own share.
+// These are shared by the works without anything special.
 var (
 	noStored = &Stored{}
 	noExtra  = &Extra{}
 )
 
-// Compact returns what is kept of a ManifestWork, whose status it trims, with what its
-// writer compares, nil for none.
+// Compact returns what is kept of a ManifestWork, and trims its status. stored has the fields that
+// the writer of the work compares, or is nil.
 func Compact(full *workv1.ManifestWork, stored *Stored) (*Work, contract.Rejected) {
 	rejected := status.Trim(&full.Status)
 	w := &Work{Facts: status.Read(full), Stored: noStored, Extra: noExtra}
@@ -67,8 +67,7 @@ func Compact(full *workv1.ManifestWork, stored *Stored) (*Work, contract.Rejecte
 	return w, rejected
 }
 
-// keepMetadata keeps labels and annotations; those that no two works have in common become
-// fields.
+// keepMetadata keeps labels and annotations. Annotations that differ for every work become fields.
 func keepMetadata(w *Work, full *workv1.ManifestWork, extra *Extra, rejected *contract.Rejected) {
 	room := maxMetadata
 	annotations := own(full.Annotations, &room, rejected)
@@ -95,8 +94,7 @@ func keepMetadata(w *Work, full *workv1.ManifestWork, extra *Extra, rejected *co
 	}
 }
 
-// applicationIn returns the Application in the status of a trimmed work, of which the first
-// counts.
+// applicationIn returns the Application in the status of a trimmed work. The first one counts.
 func applicationIn(trimmed *workv1.ManifestWork) *workv1.ManifestCondition {
 	manifests := trimmed.Status.ResourceStatus.Manifests
 	i := slices.IndexFunc(manifests, func(m workv1.ManifestCondition) bool {
@@ -108,8 +106,7 @@ func applicationIn(trimmed *workv1.ManifestWork) *workv1.ManifestCondition {
 	return &manifests[i]
 }
 
-// keepApplication keeps what is not among the facts of what the agent has reported of the
-// Application.
+// keepApplication keeps the parts of the agent's report about the Application that are not facts.
 func keepApplication(w *Work, m *workv1.ManifestCondition, extra *Extra) {
 	if m.ResourceMeta.Name == w.HubName {
 		w.AppNamespace = Intern(m.ResourceMeta.Namespace)
@@ -125,7 +122,7 @@ func keepApplication(w *Work, m *workv1.ManifestCondition, extra *Extra) {
 		}
 		text := *v.Value.String
 		switch {
-		case v.Name != contract.FeedbackRequest: // no two are the same
+		case v.Name != contract.FeedbackRequest: // every request differs
 			text = Intern(text)
 		case text == extra.Request:
 			text = extra.Request
@@ -134,12 +131,12 @@ func keepApplication(w *Work, m *workv1.ManifestCondition, extra *Extra) {
 	}
 }
 
-// Intern returns s as one string for all that are equal. It shares no memory with s, and
-// what is no longer referenced is freed.
+// Intern returns one shared string for all equal ones. It shares no memory with s, and is freed
+// when it is no longer referenced.
 func Intern(s string) string { return unique.Make(s).Value() }
 
-// within returns s as a part of whole when it begins it, as an Application's name does its
-// work's name; else a copy.
+// within returns s as a part of whole if whole begins with it, as a work's name begins with its
+// Application's. Otherwise it returns a copy.
 func within(whole, s string) string {
 	if strings.HasPrefix(whole, s) {
 		return whole[:len(s)]

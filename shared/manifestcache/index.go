@@ -19,31 +19,32 @@ type Store interface {
 	GetByKey(key string) (object any, exists bool, err error)
 }
 
-// Index finds the works in an informer's store by the Application that they carry. The
-// store has the indexes of [IndexFuncs] beside its own by namespace.
+// Index finds the works in an informer's store by the Application that they carry. The store needs
+// the indexes of [IndexFuncs] in addition to its own one by namespace.
 type Index struct{ store Store }
 
 // NewIndex returns the index over a store.
 func NewIndex(store Store) *Index { return &Index{store: store} }
 
 const (
-	// byApplication puts the works of many Applications together: client-go keeps a set
-	// for each value of an index, which is some 260 bytes when it is all for one work.
+	// byApplication groups the works of many Applications under one value. client-go keeps a set
+	// for each value of an index, which costs about 260 bytes even for one work.
 	byApplication = "manifestcache.application"
-	// byDelivered has the works only that deliver to another namespace than the hub
-	// Application's; of the others byApplication has it already.
+	// byDelivered only has works that deliver to another namespace than the hub Application's.
+	// byApplication has the others.
 	byDelivered = "manifestcache.delivered"
-	// byProject has all works by the AppProject that their Application names: a few values
-	// with many works each, which costs some 30 bytes a work.
+	// byProject has all works by the AppProject that their Application names. It has few values
+	// with many works each, which costs about 30 bytes a work.
 	byProject = "manifestcache.project"
-	// byNamespace is client-go's own.
+	// byNamespace is the index of client-go.
 	byNamespace = "namespace"
 
-	// buckets is how many values byApplication has: a fleet of 20,000 has five works in each.
+	// buckets is the number of values of byApplication. In a fleet of 20,000 each one has five
+	// works.
 	buckets = 4096
 )
 
-// IndexFuncs returns the functions that an [Index] needs its store to index by.
+// IndexFuncs returns the index functions that an [Index] needs in its store.
 func IndexFuncs() map[string]func(object any) ([]string, error) {
 	return map[string]func(any) ([]string, error){
 		byApplication: func(object any) ([]string, error) {
@@ -85,7 +86,7 @@ func deliveredKey(cluster string, app types.NamespacedName) string {
 	return cluster + "/" + app.String()
 }
 
-// find returns the works under a value of an index that are wanted.
+// find returns the works of an index value that wanted accepts.
 func (x *Index) find(name, value string, wanted func(*Work) bool) ([]*Work, error) {
 	objects, err := x.store.ByIndex(name, value)
 	if err != nil {
@@ -112,7 +113,7 @@ func (x *Index) All() []*Work {
 	return list
 }
 
-// Named returns the work of that name in a cluster's namespace, nil for none.
+// Named returns the work of that name in a cluster's namespace, or nil.
 func (x *Index) Named(cluster, name string) (*Work, error) {
 	object, _, err := x.store.GetByKey(cluster + "/" + name)
 	if err != nil {
@@ -136,8 +137,8 @@ func (x *Index) Several(app types.NamespacedName) bool {
 	return err != nil || len(works) > 1
 }
 
-// Delivering returns the works that deliver the Application app, as it is called there, to
-// a cluster: whichever hub Application they carry.
+// Delivering returns the works that deliver an Application to a cluster under the name app,
+// whichever hub Application they carry.
 func (x *Index) Delivering(cluster string, app types.NamespacedName) ([]*Work, error) {
 	same, err := x.Of(app)
 	if err != nil {
@@ -148,8 +149,8 @@ func (x *Index) Delivering(cluster string, app types.NamespacedName) ([]*Work, e
 	return append(same, others...), err
 }
 
-// Carrying returns the works whose delivered Application names an AppProject, whichever hub
-// Application they are of.
+// Carrying returns the works with a delivered Application that names an AppProject, whichever hub
+// Application they carry.
 func (x *Index) Carrying(project string) ([]*Work, error) {
 	return x.find(byProject, project, func(w *Work) bool {
 		_, ours := w.Application()

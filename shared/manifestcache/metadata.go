@@ -11,17 +11,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// maxMetadata is how many bytes of labels and annotations are kept of a work, together: an
-// agent may edit them in its own namespace as it likes. It is some times what propagation
-// writes.
+// maxMetadata limits the bytes of all labels and annotations that are kept of a work, because an
+// agent may edit them in its namespace. propagation writes only a fraction of that.
 const maxMetadata = 4 << 10
 
-// own returns the members that the pull model gives a meaning to, as far as there is room:
-// those of this version first.
+// own returns the members that belong to the pull model, as long as there is room. Those of this
+// version come first.
 func own(all map[string]string, room *int, rejected *contract.Rejected) (kept map[string]string) {
 	take := func(key string) {
-		value, there := all[key]
-		if _, have := kept[key]; !there || have {
+		value, exists := all[key]
+		if _, have := kept[key]; !exists || have {
 			return
 		}
 		size := len(key) + len(value)

@@ -12,12 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// pool holds values that many cached objects have in common, each once. What it keeps
-// is bounded in bytes, whatever is put in and however often: a value that is too large
-// is not kept, and when the pool is full it is emptied. What it hands out must not be
-// written to; cached objects are not.
+// pool holds values that many cached objects have in common, each once. Its size in bytes is
+// limited: a value that is too large is not kept, and a full pool is emptied. Its values must not
+// be changed, as cached objects must not.
 type pool[T any] struct {
-	// most bytes of all values together, and of one.
+	// most limits the bytes of all values together, each the bytes of one value.
 	most, each int
 
 	mu    sync.Mutex
@@ -25,9 +24,9 @@ type pool[T any] struct {
 	bytes int
 }
 
-// What ApplicationSets give all their Applications, or all that they have on a cluster:
-// specs whose templates have little of the cluster in them, labels, annotations that name
-// the cluster but not the Application, owners and finalizers.
+// These are values that an ApplicationSet sets on all its Applications, or on all of a cluster:
+// specs that hardly differ, labels, annotations that name the cluster but not the Application,
+// owners and finalizers.
 var (
 	commonSpecs      = pool[json.RawMessage]{most: 4 << 20, each: 64 << 10}
 	commonMaps       = pool[map[string]string]{most: 2 << 20, each: 4 << 10}
@@ -35,11 +34,11 @@ var (
 	commonFinalizers = pool[[]string]{most: 1 << 20, each: 4 << 10}
 )
 
-// overhead is about what an entry costs beside its value.
+// overhead is about the cost of an entry in addition to its value.
 const overhead = 64
 
-// share returns the kept value that is encoded alike, else what tight makes of value, which is
-// kept if it may.
+// share returns the kept value with the same encoding. If there is none, it returns tight(value),
+// and keeps that if there is room.
 func (p *pool[T]) share(value T, encoded []byte, tight func(T) T) T {
 	size := len(encoded) + overhead
 	if size > p.each {
@@ -48,8 +47,8 @@ func (p *pool[T]) share(value T, encoded []byte, tight func(T) T) T {
 	key := sha256.Sum256(encoded)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if is, there := p.kept[key]; there {
-		return is
+	if existing, exists := p.kept[key]; exists {
+		return existing
 	}
 	if p.kept == nil || p.bytes+size > p.most {
 		p.kept, p.bytes = map[[sha256.Size]byte]T{}, 0
@@ -60,9 +59,9 @@ func (p *pool[T]) share(value T, encoded []byte, tight func(T) T) T {
 	return value
 }
 
-// text is what identifies a value of texts.
+// text returns the encoding that identifies a value.
 func text[T map[string]string | []string | []metav1.OwnerReference](value T) []byte {
-	raw, _ := json.Marshal(value) // none of these types fails
+	raw, _ := json.Marshal(value) // these types can always be encoded
 	return raw
 }
 
@@ -80,14 +79,14 @@ func shareMap(m map[string]string) map[string]string {
 	})
 }
 
-// shareSpec returns a spec of the same bytes, the same one for small specs that
-// repeat: those of an ApplicationSet whose template names nothing of the cluster but
-// its destination, which is ours to set anyway. Specs are replaced, never written to.
+// shareSpec returns a spec with the same bytes. Small specs that repeat are shared: they come from
+// an ApplicationSet whose template names the cluster only in the destination, which we replace
+// anyway. Specs are replaced and never changed in place.
 func shareSpec(spec json.RawMessage) json.RawMessage {
 	return commonSpecs.share(spec, spec, func(spec json.RawMessage) json.RawMessage { return bytes.Clone(spec) })
 }
 
-// shareFinalizers returns equal finalizers without the room that a decoder leaves for more.
+// shareFinalizers returns equal finalizers without spare capacity.
 func shareFinalizers(finalizers []string) []string {
 	if len(finalizers) == 0 {
 		return nil
@@ -103,5 +102,5 @@ func shareOwners(owners []metav1.OwnerReference) []metav1.OwnerReference {
 	return commonOwners.share(owners, text(owners), exact)
 }
 
-// exact returns a copy without the room that a decoder leaves for more elements.
+// exact returns a copy without spare capacity.
 func exact[T any](s []T) []T { return append(make([]T, 0, len(s)), s...) }

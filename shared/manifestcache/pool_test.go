@@ -17,8 +17,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// However often and however large an Application is edited, the memory that the cache
-// takes beside its objects stays within a bound in bytes.
+// However often and however large an Application is edited, the memory of the cache in addition to
+// its objects stays within a limit in bytes.
 func TestEditsLeaveNothingBehind(t *testing.T) {
 	const bound = 16 << 20
 	for name, c := range map[string]struct {

@@ -119,7 +119,7 @@ func (m maker) work() *workv1.ManifestWork {
 	return w
 }
 
-// Whatever is in a work, what is kept of it says the same.
+// Whatever a work contains, the kept form gives the same results.
 func TestCompact_keepsWhatIsRead(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(1, 2))}
 	for i := range 1000 {
@@ -151,7 +151,7 @@ func TestCompact_keepsWhatIsRead(t *testing.T) {
 	}
 }
 
-// fields are what is read of a work beside what package status reads.
+// fields are the fields of a work that are read, other than by package status.
 type fields struct {
 	Metadata metav1.ObjectMeta
 	Applied  bool

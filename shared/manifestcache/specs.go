@@ -14,24 +14,25 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// A hub is sized by its number of Applications, and tenants decide how large each of them is.
+// The size of a hub depends on its number of Applications. Tenants decide how large each of them
+// is.
 const (
-	// smallSpec is up to how many bytes a spec is kept in any case. Usual ones have one to three
-	// KiB, with inline values of a chart ten.
+	// smallSpec is the size up to which a spec is always kept. Usual specs have one to three KiB,
+	// or ten with inline values of a chart.
 	smallSpec = 16 << 10
-	// maxSpecs and maxNamespaceSpecs are how many bytes of larger ones are kept, of all and of one
-	// namespace. 32 MiB, and what the garbage collector adds, fit into the process beside 20,000
-	// Applications; and one tenant cannot take all of it.
+	// maxSpecs limits the bytes of all larger specs, and maxNamespaceSpecs those of one namespace,
+	// so that one tenant cannot use all of it. The process has room for 32 MiB and the overhead of
+	// garbage collection in addition to 20,000 Applications.
 	maxSpecs, maxNamespaceSpecs = 32 << 20, 16 << 20
 )
 
-// Specs bounds the memory that the specs of all cached Applications take. A large spec that does
-// not fit is left out of the cache, see [OmittedSpec], and is read when it is needed. Equal specs
-// of a namespace are kept once.
+// Specs limits the memory of the specs of all cached Applications. A large spec that does not fit
+// is left out of the cache (see [OmittedSpec]) and read when it is needed. Equal specs of a
+// namespace are kept once.
 type Specs struct {
 	hash   func(*argocd.Application) string
 	report func(omitted int)
-	// most bytes of large specs in all, and of one namespace.
+	// most limits the bytes of all large specs, mostInNamespace those of one namespace.
 	most, mostInNamespace int
 
 	mu          sync.Mutex
@@ -52,8 +53,8 @@ type keptSpec struct {
 	refs int
 }
 
-// NewSpecs returns bounds for one cache. hash identifies what an Application delivers of its spec;
-// report is called with how many specs are left out.
+// NewSpecs returns the limits of one cache. hash identifies the delivered part of an Application's
+// spec. report gets the number of specs that are left out.
 func NewSpecs(hash func(*argocd.Application) string, report func(omitted int)) *Specs {
 	return &Specs{
 		hash: hash, report: report, most: maxSpecs, mostInNamespace: maxNamespaceSpecs, of: map[types.UID]specKey{}, kept: map[specKey]*keptSpec{},
@@ -61,7 +62,7 @@ func NewSpecs(hash func(*argocd.Application) string, report func(omitted int)) *
 	}
 }
 
-// Forget takes an Application whose spec is not kept out of account.
+// Forget stops counting the spec of an Application that left the cache.
 func (s *Specs) Forget(app types.UID) {
 	if s == nil {
 		return
@@ -72,11 +73,11 @@ func (s *Specs) Forget(app types.UID) {
 	s.report(len(s.omitted))
 }
 
-// keep returns the spec of an Application as the cache is to have it.
+// keep returns the form of an Application's spec that the cache keeps.
 func (s *Specs) keep(app *argocd.Application) json.RawMessage {
 	size := len(app.Spec)
 	switch {
-	case s == nil || OmittedSpec(app.Spec) > 0: // no bound, or it was left out before
+	case s == nil || OmittedSpec(app.Spec) > 0: // no limit, or left out before
 		return shareSpec(app.Spec)
 	case size <= smallSpec:
 		s.Forget(app.UID)
@@ -106,7 +107,7 @@ func (s *Specs) keep(app *argocd.Application) json.RawMessage {
 	return k.spec
 }
 
-// release takes the spec that an Application had out of account.
+// release stops counting the spec of an Application.
 func (s *Specs) release(app types.UID) {
 	delete(s.omitted, app)
 	key, had := s.of[app]
@@ -125,7 +126,7 @@ func (s *Specs) release(app types.UID) {
 	}
 }
 
-// omit returns what stands for a spec that is left out.
+// omit returns the replacement of a spec that is left out.
 func (s *Specs) omit(app *argocd.Application) json.RawMessage {
 	fields := membersOf(app.Spec)
 	kept := map[string]any{omittedMember: len(app.Spec)}
@@ -133,7 +134,7 @@ func (s *Specs) omit(app *argocd.Application) json.RawMessage {
 		kept[omittedHash] = s.hash(app)
 	}
 	for _, name := range []string{"project", "destination"} {
-		if value, there := fields[name]; there && len(value) <= maxReference {
+		if value, exists := fields[name]; exists && len(value) <= maxReference {
 			kept[name] = value
 		}
 	}

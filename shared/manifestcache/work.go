@@ -18,61 +18,66 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Work is what is kept of a ManifestWork, in the informer's cache and elsewhere. It is
-// shared, and never changed once [Compact] has made it.
+// Work is what is kept of a ManifestWork, in an informer's cache and elsewhere. It is shared and
+// never changes after [Compact].
 type Work struct {
-	// ObjectMeta is without owners, finalizers and managed fields. Of labels and annotations
-	// it has those of the pull model, but for the annotations that are fields of Work, since
-	// no two works have the same: equal maps are one map.
+	// ObjectMeta has no owners, finalizers and managed fields. It has the labels and annotations of
+	// the pull model. Annotations that differ for every work are fields of Work instead, so that
+	// equal maps can be shared.
 	metav1.ObjectMeta
-	// HubNamespace and HubName are those of the hub Application that the annotations name,
-	// empty for what can be no name.
+	// HubNamespace and HubName name the hub Application, from the annotations. They are empty if
+	// the annotation is not a valid name.
 	HubNamespace, HubName string
-	// AppNamespace is the Application's on the managed cluster, once the agent has said it.
+	// AppNamespace is the Application's namespace on the managed cluster, once the agent has
+	// reported it.
 	AppNamespace string
 	// Facts are what the agent has reported of the Application; see [Work.Observe].
 	Facts status.Facts
-	// Stored is what the writer of the work compares. It is empty where nothing is written.
+	// Stored has the fields that the writer of the work compares. It is nil in a process that does
+	// not write.
 	Stored *Stored
-	// Extra is what only some works have. It is never nil.
+	// Extra has the fields that only some works have. It is never nil.
 	Extra *Extra
 }
 
-// Stored is what is kept of a ManifestWork for those who write it.
+// Stored is what is kept of a ManifestWork for its writer.
 type Stored struct {
-	// Hash identifies the spec, and BaseHash the spec without its request: it is empty
-	// when there is none.
+	// Hash identifies the spec. BaseHash identifies the spec without its request, and is empty if
+	// it has none.
 	Hash, BaseHash string
-	// ApplicationSpec is the annotation of the Application's spec.
+	// ApplicationSpec is the annotation with the hash of the Application's spec.
 	ApplicationSpec string
-	// Delivers is the Application in the spec, empty when none of its manifests is one. It is
-	// nil when the spec has no manifests, and in a Work when it is called as on the hub.
+	// Delivers is the Application in the spec, or empty if no manifest is one. It is nil if the
+	// spec has no manifests. In a Work it is also nil if the name equals the hub Application's.
 	Delivers *types.NamespacedName
-	// Project is the AppProject that the Application in the spec names: "default" when it names
-	// none, empty when the spec has no Application whose own spec can be read.
+	// Project is the AppProject that the Application in the spec names, with "default" for none. It
+	// is empty if the spec has no Application that can be decoded.
 	Project string
-	// ProjectHash identifies the manifest of that AppProject in the spec, empty when there is none.
+	// ProjectHash identifies the manifest of that AppProject in the spec. It is empty if there is
+	// none.
 	ProjectHash string
-	// Polls: the agent is to poll the Application, not to watch it.
+	// Polls is true if the agent has to poll the Application instead of watching it.
 	Polls bool
-	// Finalized: the agent has put its finalizer on the work, which it does before it applies it.
+	// Finalized is true if the work has the agent's finalizer, which the agent sets before it
+	// applies the work.
 	Finalized bool
-	// Refused: the agent has reported, at the work's generation, that it could not apply all of it.
+	// Refused is true if the agent has reported, at the work's generation, that it could not apply
+	// all of it.
 	Refused bool
-	// Labelled and Annotated: the work has labels and annotations, be they of others than the
-	// pull model.
+	// Labelled and Annotated are true if the work has labels and annotations, from whichever
+	// writer.
 	Labelled, Annotated bool
 }
 
-// Extra is what only works with a request, with a problem, or that only observe have.
+// Extra has the fields of works that have a request or a problem, or that only observe.
 type Extra struct {
 	// Request is the annotation of the one-time request.
 	Request string
-	// Refusal is nil when the agent could apply the Application, or has not tried.
+	// Refusal is nil if the agent could apply the Application, or has not tried.
 	Refusal *Refusal
-	// Missing: the agent cannot read the Application.
+	// Missing is true if the agent cannot read the Application.
 	Missing bool
-	// Values are feedback values that are not of the status.
+	// Values are feedback values that are not part of the status.
 	Values []Value
 }
 
@@ -85,7 +90,7 @@ type Refusal struct {
 // Value is a feedback value.
 type Value struct{ Name, Text string }
 
-// Informers, handlers and predicates take a Work for an object.
+// Informers, handlers and predicates need an object.
 var _ interface {
 	metav1.Object
 	runtime.Object
@@ -97,25 +102,25 @@ func (w *Work) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind
 // DeepCopyObject returns the work itself, which never changes.
 func (w *Work) DeepCopyObject() runtime.Object { return w }
 
-// Application returns the hub Application that a work of ours carries. Label and
-// annotations decide whether it is ours, never the name.
+// Application returns the hub Application that a work of ours carries. Label and annotations decide
+// whether it is ours, and never the name.
 func (w *Work) Application() (app types.NamespacedName, ours bool) {
 	app, named := w.Claimant()
 	return app, named && w.Labels[contract.PullLabel] == "true"
 }
 
-// Claimant returns the hub Application that the annotations name, whether or not the work
-// still has the label by which caches select works.
+// Claimant returns the hub Application that the annotations name, even if the work has lost the
+// label by which caches select works.
 func (w *Work) Claimant() (app types.NamespacedName, named bool) {
 	app = types.NamespacedName{
-		Namespace: cmp.Or(w.HubNamespace, w.Annotations[contract.HubNamespaceAnnotation]), // one that can be no name
+		Namespace: cmp.Or(w.HubNamespace, w.Annotations[contract.HubNamespaceAnnotation]), // with a value that is not a valid name
 		Name:      cmp.Or(w.HubName, w.Annotations[contract.HubNameAnnotation]),
 	}
 	return app, app.Namespace != "" && app.Name != ""
 }
 
-// ApplicationSet returns the ApplicationSet that the work's Application is of. ok is false
-// for none, and for a work that is not ours.
+// ApplicationSet returns the ApplicationSet of the work's Application. ok is false if there is
+// none, or if the work is not ours.
 func (w *Work) ApplicationSet() (set types.NamespacedName, ok bool) {
 	if !contract.IsPulled(w.Labels) {
 		return set, false
@@ -132,8 +137,8 @@ func setIn(annotation string, rejected *contract.Rejected) (set types.Namespaced
 	return types.NamespacedName{Namespace: namespace, Name: name}, true
 }
 
-// Applied returns the status of the condition Applied at the work's generation: empty while the
-// agent has not reported that it could, or could not, apply it. It needs [Work.Stored].
+// Applied returns the status of condition Applied at the work's generation. It is empty until the
+// agent has reported on that generation. It needs [Work.Stored].
 func (w *Work) Applied() metav1.ConditionStatus {
 	switch {
 	case w.Facts.Applied:
@@ -144,8 +149,8 @@ func (w *Work) Applied() metav1.ConditionStatus {
 	return ""
 }
 
-// Delivers returns the Application that the work delivers on its managed cluster. ok is
-// false when it delivers none under the name of the hub Application.
+// Delivers returns the Application that the work delivers on its managed cluster. ok is false if it
+// delivers none under the name of the hub Application.
 func (w *Work) Delivers() (app types.NamespacedName, ok bool) {
 	app, named := w.Claimant()
 	switch there := w.Stored.Delivers; {
@@ -157,23 +162,20 @@ func (w *Work) Delivers() (app types.NamespacedName, ok bool) {
 	return app, true
 }
 
-// Observe returns what can be said about the work's Application while its cluster is in
-// the given state.
+// Observe returns the observation of the work's Application for a state of its cluster.
 func (w *Work) Observe(cluster status.Cluster) status.Observation {
 	o := w.Facts.Observe(cluster)
 	o.Work = w.UID
 	return o
 }
 
-// Compared reports whether the managed cluster's Argo CD compared the Application without an error
-// the last time.
+// Compared reports whether the last comparison by the managed cluster's Argo CD was successful.
 func (w *Work) Compared() bool {
 	o := w.Facts.Observe(status.Cluster{Available: true})
 	return o.Compared() && !slices.ContainsFunc(o.Conditions, func(c contract.Condition) bool { return c.Type == argocd.ComparisonError })
 }
 
-// Feedback returns the feedback value of that name, which is none of the status, "" for
-// none.
+// Feedback returns a feedback value that is not part of the status, or "".
 func (w *Work) Feedback(name string) string {
 	for _, v := range w.Extra.Values {
 		if v.Name == name {
@@ -183,8 +185,8 @@ func (w *Work) Feedback(name string) string {
 	return ""
 }
 
-// Refusal returns why the agent could not apply the Application, "" when it could or has
-// not tried.
+// Refusal returns why the agent could not apply the Application. It is "" if it could, or has not
+// tried.
 func (w *Work) Refusal() string {
 	if w.Extra.Refusal == nil {
 		return ""
@@ -192,8 +194,8 @@ func (w *Work) Refusal() string {
 	return w.Extra.Refusal.Message
 }
 
-// AllAnnotations returns a map of the caller's own with the annotations of the pull model,
-// also those that are fields.
+// AllAnnotations returns a new map with the annotations of the pull model, including those that are
+// fields.
 func (w *Work) AllAnnotations() map[string]string {
 	all := make(map[string]string, len(w.Annotations)+4)
 	maps.Copy(all, w.Annotations)
@@ -208,8 +210,8 @@ func (w *Work) AllAnnotations() map[string]string {
 	return all
 }
 
-// SameMetadata reports whether two versions of a work have the same labels and annotations
-// of the pull model, and are both being deleted or both not.
+// SameMetadata reports whether two versions of a work have the same labels and annotations of the
+// pull model, and agree on whether it is being deleted.
 func (w *Work) SameMetadata(o *Work) bool {
 	return w.HubNamespace == o.HubNamespace && w.HubName == o.HubName && (w.DeletionTimestamp == nil) == (o.DeletionTimestamp == nil) &&
 		w.Extra.Request == o.Extra.Request && w.Stored.ApplicationSpec == o.Stored.ApplicationSpec &&

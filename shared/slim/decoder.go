@@ -40,13 +40,13 @@ var _ watch.Decoder = &decoder[struct{}]{}
 // Close ends the stream.
 func (d *decoder[T]) Close() { _ = d.stream.Close() }
 
-// event is a watch event; its fields are the wire's.
+// event is a watch event in the format of the API.
 type event[T any] struct {
 	Type   watch.EventType `json:"type"`
 	Object *T              `json:"object"`
 }
 
-// Decode returns the next event; io.EOF when the server has ended the stream.
+// Decode returns the next event. The error is io.EOF if the server has ended the stream.
 func (d *decoder[T]) Decode() (watch.EventType, runtime.Object, error) {
 	d.frame = d.frame[:0]
 	for {
@@ -60,7 +60,7 @@ func (d *decoder[T]) Decode() (watch.EventType, runtime.Object, error) {
 	}
 }
 
-// line appends the next line that is not empty to the frame.
+// line appends the next non-empty line to the frame.
 func (d *decoder[T]) line() error {
 	for {
 		part, err := d.lines.ReadSlice('\n')
@@ -87,7 +87,7 @@ func (d *decoder[T]) decode() (watch.EventType, runtime.Object, error) {
 	}
 	var e event[T]
 	if err := json.UnmarshalCaseSensitivePreserveInts(d.frame, &e); err != nil {
-		// An error event that does not begin as usual is still one.
+		// An error event with another beginning is still an error event.
 		if kind, object, failed := d.status(); failed == nil {
 			return kind, object, nil
 		}
@@ -106,7 +106,7 @@ func (d *decoder[T]) decode() (watch.EventType, runtime.Object, error) {
 	return e.Type, d.object(e.Object), nil
 }
 
-// status decodes an event that says why the watch ends.
+// status decodes an event that reports why the watch ends.
 func (d *decoder[T]) status() (watch.EventType, runtime.Object, error) {
 	var e event[metav1.Status]
 	if err := json.UnmarshalCaseSensitivePreserveInts(d.frame, &e); err != nil {
@@ -118,8 +118,8 @@ func (d *decoder[T]) status() (watch.EventType, runtime.Object, error) {
 	return e.Type, e.Object, nil
 }
 
-// unfinished reports whether the frame is only the beginning of an event. The API
-// server ends an event with a new line and has none in it, but nothing promises that.
+// unfinished reports whether the frame is only the beginning of an event. The API server ends an
+// event with a newline and uses none within it, but does not guarantee that.
 func (d *decoder[T]) unfinished(err error) bool {
 	isSyntax, at := json.SyntaxErrorOffset(errors.Unwrap(err))
 	return isSyntax && at >= int64(len(d.frame)) && len(d.frame) < limit

@@ -1,16 +1,13 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package slim reads and writes custom resources with less work than client-go and
-// the API server's defaults, for the kinds of which a fleet has very many or very
-// large objects. Errors and everything else are client-go's.
+// Package slim reads and writes custom resources with less work than the defaults of client-go and the API server. It is
+// for kinds with very many or very large objects. Errors and everything else come from client-go.
 //
-//   - [NewSource] and [Informers] make informers that read a watch in two passes over
-//     the bytes. client-go takes nine, since it frames, types and decodes an event
-//     and the object in it one by one, and custom resources come as JSON only. That
-//     is most of what a controller of a large fleet does. Reflector, first list as a
-//     stream, bookmarks, resumption and stores are client-go's.
-//   - [NewClient] makes a client that does not have the API server send back what it
-//     has just been sent: encoding the answer there and decoding it here is a good
-//     part of what such a write costs.
+//   - [NewSource] and [Informers] create informers that read a watch in two passes over the bytes. client-go needs nine,
+//     because it frames, types and decodes an event and its object separately, and custom resources exist as JSON only.
+//     That is most of the work of a controller with a large fleet. Reflector, first list as a stream, bookmarks, resumption
+//     and stores come from client-go.
+//   - [NewClient] creates a client whose writes do not return the object. Encoding and decoding it is a large part of the
+//     cost of such a write.
 package slim

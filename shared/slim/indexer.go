@@ -13,8 +13,8 @@ import (
 )
 
 // Indexer returns the store of the informer that a cache has for an object's kind in all
-// namespaces, with further indexes. They are client-go's: the cache's own kind of index
-// keeps every key twice, once for each namespace and once for all.
+// namespaces, with additional indexes of client-go. The cache's own indexes keep every key twice,
+// for its namespace and for all namespaces.
 func Indexer(ctx context.Context, c cache.Cache, object client.Object, indexes map[string]func(any) ([]string, error)) (toolscache.Indexer, error) {
 	informer, err := c.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 	if err != nil {

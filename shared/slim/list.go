@@ -60,7 +60,7 @@ func trimmed(trim toolscache.TransformFunc, o runtime.Object) (runtime.Object, e
 	return object, nil
 }
 
-// decodeList decodes a list and calls each with every item, before it reads the next one.
+// decodeList decodes a list. It calls each with every item before it reads the next one.
 func decodeList[T any](stream io.Reader, each func(*T)) (meta metav1.ListMeta, err error) {
 	d := stdjson.NewDecoder(stream)
 	var raw stdjson.RawMessage // reused
@@ -97,7 +97,7 @@ func members(d *stdjson.Decoder, each func(name string) error) error {
 	})
 }
 
-// items calls each before every item of an array. Null is an empty one.
+// items calls each before every item of an array. Null counts as an empty array.
 func items(d *stdjson.Decoder, each func() error) error { return composite(d, '[', each) }
 
 func composite(d *stdjson.Decoder, begin stdjson.Delim, each func() error) error {

@@ -5,14 +5,14 @@ package slim
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Meta is the metadata of an object without its managed fields, a quarter of what
-// is sent, which are passed over.
+// Meta is the metadata of an object without its managed fields. They are a quarter of an object's
+// bytes and are not decoded.
 type Meta struct {
 	metav1.ObjectMeta `json:",inline"`
 	ManagedFields     Skip `json:"managedFields"`
 }
 
-// Skip stands in a type for a part of an object that is not decoded.
+// Skip is the type of a field that is not decoded.
 type Skip struct{}
 
 // UnmarshalJSON does nothing.

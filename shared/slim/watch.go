@@ -24,19 +24,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Source is where the events of one kind come from. [NewSource] makes one.
+// Source has the events of one kind. [NewSource] returns one.
 type Source struct {
 	kind  reflect.Type
 	watch toolscache.WatchFuncWithContext
 	page  page
 }
 
-// ListWatch lists and watches, for a Reflector whose store is not an informer's.
+// ListWatch returns a lister and watcher for a Reflector whose store does not belong to an
+// informer.
 func (s Source) ListWatch() toolscache.ListerWatcher {
 	return s.trimming(new(toolscache.TransformFunc))
 }
 
-// trimming lists and watches. What it lists is as trim leaves it when the list begins.
+// trimming returns a lister and watcher. Its lists apply the value that trim has when the list
+// begins.
 func (s Source) trimming(trim *toolscache.TransformFunc) toolscache.ListerWatcher {
 	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
@@ -46,11 +48,11 @@ func (s Source) trimming(trim *toolscache.TransformFunc) toolscache.ListerWatche
 	}
 }
 
-// NewSource returns the source of a custom resource's objects in all namespaces that match
-// labels. What the API server sends is decoded as a T, which may leave out what
-// no handler reads, and object makes the kind's own Go type of it, with name, namespace,
-// UID, resource version and annotations (a bookmark has nothing else). The labels
-// must be the cache's own selector for the kind; nil selects all.
+// NewSource returns the source of a custom resource's objects in all namespaces that match labels.
+// It decodes an object as T, which may leave out fields that no handler reads. object converts a T
+// to the Go type of the kind, with name, namespace, UID, resource version and annotations. A
+// bookmark has nothing else. The labels must be the cache's own selector for the kind. nil selects
+// all objects.
 func NewSource[T any, O client.Object](config *rest.Config, resource schema.GroupVersionResource, selector labels.Selector, object func(*T) O) (Source, error) {
 	requests, err := restClient(config, resource.GroupVersion())
 	if err != nil {
@@ -61,7 +63,7 @@ func NewSource[T any, O client.Object](config *rest.Config, resource schema.Grou
 		if selector != nil {
 			options.LabelSelector = selector.String()
 		}
-		// The error is the API server's own: the Reflector looks at its reason.
+		// The Reflector needs the API server's own error with its reason.
 		return requests.Get().Resource(resource.Resource).SpecificallyVersionedParams(&options, parameters, core).Stream(ctx)
 	}
 	page := func(ctx context.Context, options metav1.ListOptions, each func(runtime.Object)) (metav1.ListMeta, error) {
@@ -90,7 +92,7 @@ func NewSource[T any, O client.Object](config *rest.Config, resource schema.Grou
 	}}, nil
 }
 
-// core is the version of what all API groups have in common: errors and options.
+// core is the version of errors and options, which all API groups have in common.
 var core = schema.GroupVersion{Version: "v1"}
 
 var answers = func() *runtime.Scheme {
@@ -106,12 +108,11 @@ func restClient(config *rest.Config, version schema.GroupVersion) (*rest.RESTCli
 	return rest.RESTClientFor(c)
 }
 
-// Constructor makes an informer; a cache of controller-runtime takes one as its
-// NewInformer option.
+// Constructor creates an informer. A cache of controller-runtime has an option NewInformer for it.
 type Constructor = func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
 
-// Informers returns a constructor of informers that get their events from the
-// sources of their kinds, and as always for other kinds.
+// Informers returns a constructor of informers that use the sources of their kinds. Other kinds use
+// client-go as usual.
 func Informers(sources ...Source) Constructor {
 	byKind := make(map[reflect.Type]Source, len(sources))
 	for _, s := range sources {
@@ -128,7 +129,7 @@ func Informers(sources ...Source) Constructor {
 	}
 }
 
-// informer is an informer that also trims while it lists.
+// informer is an informer that also trims objects of a list.
 type informer struct {
 	toolscache.SharedIndexInformer
 	trim toolscache.TransformFunc

@@ -18,13 +18,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// metadataOnly asks the API server to answer with an object's metadata.
+// metadataOnly asks the API server to return only an object's metadata.
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// NewClient returns the usual client, but for one thing: after Create and Update an object
-// of one of the kinds has its new metadata, and otherwise what it had, even where the
-// API server defaulted or pruned something. Its type must embed an ObjectMeta. Errors
-// are the usual client's.
+// NewClient returns a client that differs from the default in one point. After Create and Update,
+// an object of one of the kinds has its new metadata. Its other fields keep their values, even if
+// the API server has set defaults or pruned fields. Its type must embed an ObjectMeta. Errors are
+// those of the default client.
 func NewClient(config *rest.Config, options client.Options, kinds ...schema.GroupVersionKind) (client.WithWatch, error) {
 	if options.HTTPClient == nil {
 		http, err := rest.HTTPClientFor(config)
@@ -54,10 +54,10 @@ type slimClient struct {
 	kinds map[schema.GroupVersionKind]*kind
 }
 
-// kind is a kind whose objects are written here.
+// kind is a kind with objects that this client writes.
 type kind struct {
 	api     rest.Interface
-	mapping atomic.Pointer[meta.RESTMapping] // once it is known: finding it takes its time
+	mapping atomic.Pointer[meta.RESTMapping] // cached, because the lookup takes time
 }
 
 // Create creates obj.
@@ -94,7 +94,7 @@ type writer struct {
 	meta    *metav1.ObjectMeta
 }
 
-// writer returns how obj is written, nil when that is as usual.
+// writer returns the writer of obj, or nil if the default client has to write it.
 func (c *slimClient) writer(obj client.Object) (*writer, error) {
 	gvk, err := c.GroupVersionKindFor(obj)
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *slimClient) writer(obj client.Object) (*writer, error) {
 	}
 	m, ok := accessor.GetObjectMeta().(*metav1.ObjectMeta)
 	if !ok {
-		return nil, nil // not a struct with an ObjectMeta, but unstructured
+		return nil, nil // unstructured: not a struct with an ObjectMeta
 	}
 	mapping := k.mapping.Load()
 	if mapping == nil {
@@ -125,7 +125,7 @@ func (c *slimClient) writer(obj client.Object) (*writer, error) {
 func (w *writer) send(ctx context.Context, request *rest.Request) error {
 	result := request.NamespaceIfScoped(w.meta.Namespace, w.mapping.Scope.Name() == meta.RESTScopeNameNamespace).
 		Resource(w.mapping.Resource.Resource).SetHeader("Accept", metadataOnly).Body(w.object).Do(ctx)
-	if err := result.Error(); err != nil { // in the words of the API server, unlike Raw's
+	if err := result.Error(); err != nil { // it has the API server's message, unlike the error of Raw
 		return err
 	}
 	raw, err := result.Raw()

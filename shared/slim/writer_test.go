@@ -68,8 +68,8 @@ func work(namespace, name, payload string) *workv1.ManifestWork {
 	return w
 }
 
-// What is written is what the usual client writes, and the object knows what the
-// API server made of its metadata, without having been sent back.
+// It writes what the default client writes, and the object has the API server's metadata, although
+// the API server did not return it.
 func TestLikeTheUsualClient(t *testing.T) {
 	usual, slim, answer := clients(t)
 	ctx := t.Context()
@@ -107,7 +107,7 @@ func TestLikeTheUsualClient(t *testing.T) {
 	}
 }
 
-// A refusal says what it says to the usual client, and leaves the object alone.
+// An error equals the default client's, and does not change the object.
 func TestRefusals(t *testing.T) {
 	usual, slim, _ := clients(t)
 	ctx := t.Context()

@@ -18,8 +18,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// The worst that a cluster can say, edit by edit: what is said of it is the same
-// whether it was trimmed before or not, and it is short.
+// These are the worst reports of a cluster, edit by edit. The result is the same whether the report
+// was trimmed before or not, and it is short.
 func TestHostileWork(t *testing.T) {
 	long := strings.Repeat("x\x1by\u202e", 200<<10)
 	condition := func(kind string, status metav1.ConditionStatus) metav1.Condition {
@@ -103,7 +103,7 @@ func hostileCluster(long string) *clusterv1.ManagedCluster {
 	return c
 }
 
-// A cluster's own words are bounded in the cache as in a message.
+// A cluster's texts have the same limit in the cache as in a message.
 func TestTrimCluster(t *testing.T) {
 	c := hostileCluster(strings.Repeat("x", 1<<20))
 	want := ClusterOf("c1", c)
@@ -116,9 +116,8 @@ func TestTrimCluster(t *testing.T) {
 	}
 }
 
-// The Application that a work carries is the first that is reported; more of them
-// cannot speak for it.
-func TestOneApplicationSpeaks(t *testing.T) {
+// The Application of a work is the first one that is reported. Further ones do not count.
+func TestOneApplicationCounts(t *testing.T) {
 	w := work(func(w *workv1.ManifestWork) {
 		m := &w.Status.ResourceStatus.Manifests
 		other := (*m)[1].DeepCopy()

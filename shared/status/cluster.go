@@ -12,20 +12,20 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Cluster is what counts of a ManagedCluster.
+// Cluster is the state of a ManagedCluster.
 type Cluster struct {
 	Name string
-	// Exists is false when the hub has no such ManagedCluster.
+	// Exists is false if the hub has no such ManagedCluster.
 	Exists bool
-	// Available is true while the cluster's agent keeps its lease.
+	// Available is true while the cluster's agent renews its Lease.
 	Available bool
-	// Since is when Available last changed, zero when it never did.
+	// Since is when Available last changed, or the zero time.
 	Since time.Time
-	// Message is the reason for it, bounded by [contract.MaxMessage].
+	// Message is the message of that change, limited to [contract.MaxMessage] bytes.
 	Message string
 }
 
-// ClusterOf reads a ManagedCluster; nil means that name does not exist.
+// ClusterOf returns the state of a ManagedCluster. nil means that it does not exist.
 func ClusterOf(name string, cluster *clusterv1.ManagedCluster) Cluster {
 	if cluster == nil {
 		return Cluster{Name: name}

@@ -13,17 +13,17 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// feedbackSynced is the agent's condition of the feedback itself.
+// feedbackSynced is the agent's condition about the feedback.
 const feedbackSynced = "StatusFeedbackSynced"
 
-// bounded returns the conditions of the given types, each once and bounded.
+// bounded returns the conditions of the given types, each once and with limited texts.
 func bounded(conditions []metav1.Condition, rejected *contract.Rejected, types ...string) []metav1.Condition {
 	conditions = contract.Clip(conditions, contract.MaxConditions, rejected)
 	var kept []metav1.Condition
 	for _, t := range types {
 		if c := condition(conditions, t); c != nil {
 			bounded := metav1.Condition{Type: t, Status: c.Status, ObservedGeneration: c.ObservedGeneration, LastTransitionTime: c.LastTransitionTime}
-			if c.Status != metav1.ConditionTrue { // no message shows the reason of a condition that is true
+			if c.Status != metav1.ConditionTrue { // messages only show the reason of conditions that are not true
 				bounded.Reason, bounded.Message = contract.Token(c.Reason, rejected), contract.Message(c.Message, rejected)
 			}
 			kept = append(kept, bounded)
@@ -32,7 +32,7 @@ func bounded(conditions []metav1.Condition, rejected *contract.Rejected, types .
 	return kept
 }
 
-// condition returns the first condition of a type among those that are looked at.
+// condition returns the first condition of a type among the ones that are read.
 func condition(conditions []metav1.Condition, conditionType string) *metav1.Condition {
 	conditions = contract.Clip(conditions, contract.MaxConditions, &contract.Rejected{})
 	i := slices.IndexFunc(conditions, func(c metav1.Condition) bool { return c.Type == conditionType })
@@ -42,7 +42,7 @@ func condition(conditions []metav1.Condition, conditionType string) *metav1.Cond
 	return &conditions[i]
 }
 
-// applyFailure returns the agent's condition when it could not apply a manifest.
+// applyFailure returns the agent's condition if it could not apply a manifest, or nil.
 func applyFailure(m *workv1.ManifestCondition) *metav1.Condition {
 	if c := condition(m.Conditions, workv1.ManifestApplied); c != nil && c.Status == metav1.ConditionFalse {
 		return c

@@ -1,28 +1,20 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status turns what a hub knows about a delivered Application, its
-// ManifestWork and its ManagedCluster, into what can honestly be said about it.
-// The hub Application's status and the report both come from here, so they
-// cannot contradict each other. It is pure: no client, no clock.
+// Package status computes the state of a delivered Application from its ManifestWork and its ManagedCluster. The status of the hub
+// Application and the report both use it, so that they cannot contradict each other. It is pure.
 //
-// The rules, each because a real agent or a real Argo CD does it:
+// Each rule answers the behaviour of a real agent or a real Argo CD:
 //
-//   - no feedback yet, or an empty sync status before the first comparison: Unknown;
-//   - sync Unknown: Argo CD failed to compare and left the last health and an
-//     empty revision; health is Unknown too, the last revision is kept;
-//   - an operation that vanishes is no news: Argo CD clears it for a moment when
-//     the next one starts ([FillTransientGaps]);
-//   - the agent goes on showing old feedback of an Application that it cannot read
-//     any more: Unknown, and a condition says why;
-//   - a change that the agent has not applied yet: Progressing and OutOfSync. The hub
-//     Application stays so for a moment longer, until Argo CD there has compared
-//     ([Facts.Repeats]); the report does not;
-//   - a change of the hub Application that is not delivered, since it is paused or
-//     refused, or waits: OutOfSync on the hub, and a condition. The report, which is about
-//     what is on the cluster, does not say it;
-//   - a change that it could not apply: OutOfSync, health Unknown, and a condition
-//     with the agent's words;
-//   - a cluster that is not available: Unknown, and a condition with the time it
-//     of its last report and what that was.
+//   - No feedback, or an empty sync status before the first comparison: Unknown.
+//   - Sync status Unknown: Argo CD could not compare. It keeps the last health and removes the revision. So the health is Unknown as
+//     well, and the last revision is kept.
+//   - An operation disappears: that means nothing. Argo CD removes it for a moment when the next one starts ([FillTransientGaps]).
+//   - The agent cannot read an Application and still reports its old feedback: Unknown, and a condition has the reason.
+//   - The agent has not applied a change yet: Progressing and OutOfSync. The hub Application stays so until Argo CD on the cluster has
+//     compared ([Facts.Repeats]). The report does not wait for that.
+//   - A change of the hub Application is not delivered, because of a pause or a refusal: OutOfSync on the hub, and a condition. The report
+//     describes the cluster and does not show it.
+//   - The agent could not apply a change: OutOfSync, health Unknown, and a condition with the agent's message.
+//   - A cluster is unavailable: Unknown, and a condition with the last report and its time.
 package status

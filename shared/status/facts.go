@@ -17,46 +17,46 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Facts is what a ManifestWork says by itself, whatever the state of its cluster: small
-// enough to keep one for every work of a fleet, and all that is needed when only the
-// cluster changes. The zero value is that of a work of which nothing is reported.
+// Facts are what a ManifestWork shows without the state of its cluster. They are small enough to
+// keep one for every work of a fleet, and sufficient if only the cluster changes. The zero value is
+// for a work without any report.
 type Facts struct {
-	// texts are shared by all works that report the same.
+	// texts are shared by all works with the same report.
 	texts unique.Handle[texts]
-	// revisions is what was compared last, and after a separator, where it differs, what the
-	// last operation synced, both as [list] has them.
+	// revisions has the last compared revisions in the form of [list]. The revisions of the last
+	// operation follow after a separator if they differ.
 	revisions string
-	// Times are in seconds, as Kubernetes writes them; 0 for none.
+	// Times are in seconds, as in Kubernetes. 0 means none.
 	startedAt, finishedAt, reportedAt int64
-	// reconciledAt lies beside the flags, where it takes no room; one that no clock shows, before
-	// 1970 or after 2105, is none.
+	// reconciledAt is next to the flags, where it needs no padding. A time before 1970 or after
+	// 2105 counts as none.
 	reconciledAt uint32
-	// Applied: the agent has applied the work as it is.
+	// Applied is true if the agent has applied the present generation of the work.
 	Applied bool
-	// reported: the managed cluster has reported a status.
+	// reported is true if the managed cluster has reported a status.
 	reported bool
-	// seen: the agent has tried to apply the current change.
+	// seen is true if the agent has tried to apply the present change.
 	seen bool
-	// synced: the last operation synced what was compared last.
+	// synced is true if the last operation synced the revision that was last compared.
 	synced bool
 }
 
-// texts are what many works have in common: all works of an ApplicationSet that is as it
-// should be report the same but for revision and times.
+// texts are what many works have in common. All healthy works of an ApplicationSet have the same
+// texts, and differ in revision and times.
 type texts struct {
 	health, healthMessage, sync, phase, operationMessage string
-	// conditions are types and messages in turns, each with a separator behind it that
-	// neither can have.
+	// conditions has types and messages in turn, each followed by a separator that neither can
+	// contain.
 	conditions string
-	// failure is why the agent could not apply the current change, unreadable why it cannot
-	// read the Application; empty when it could and can.
+	// failure is why the agent could not apply the present change. unreadable is why it cannot read
+	// the Application. Both are empty without a problem.
 	failure, unreadable string
 }
 
 const separator = "\x00"
 
-// Read returns the facts of a ManifestWork, which may be trimmed to what [Trim]
-// keeps and is not changed. Everything is bounded as in [Trim].
+// Read returns the facts of a ManifestWork and does not change it. The work may be trimmed by
+// [Trim]. All values have the same limits as there.
 func Read(work *workv1.ManifestWork) Facts {
 	o := Nothing()
 	manifest := application(work)
@@ -87,7 +87,7 @@ func Read(work *workv1.ManifestWork) Facts {
 	if f.revisions, f.synced = compared, compared == operation && compared != ""; !f.synced && operation != "" {
 		f.revisions = compared + operationSeparator + operation
 	}
-	if len(o.Revisions) > 0 { // as the other Applications of its ApplicationSet have
+	if len(o.Revisions) > 0 { // as the other Applications of its ApplicationSet have it
 		f.revisions = unique.Make(f.revisions).Value()
 	}
 	applied := condition(work.Status.Conditions, workv1.WorkApplied)
@@ -107,14 +107,14 @@ func (f *Facts) words() texts {
 	return f.texts.Value()
 }
 
-// Operation returns the last operation that the managed cluster has reported; without a
-// phase there is none.
+// Operation returns the last operation that the managed cluster has reported. Without a phase there
+// is none.
 func (f *Facts) Operation() contract.OperationFeedback {
 	t := f.words()
 	return contract.OperationFeedback{Phase: t.phase, StartedAt: text(f.startedAt), FinishedAt: text(f.finishedAt), Message: t.operationMessage}
 }
 
-// observation returns what the managed cluster reports.
+// observation returns the observation that the managed cluster reports.
 func (f *Facts) observation() Observation {
 	t := f.words()
 	o := Observation{
@@ -139,11 +139,10 @@ func (f *Facts) observation() Observation {
 	return o
 }
 
-// operationSeparator is, as [separator], in no revision.
+// operationSeparator cannot occur in a revision, like [separator].
 const operationSeparator = "\x01"
 
-// list returns a revision, or those of several sources, as one text: each of these has a
-// separator behind it.
+// list encodes a revision, or the revisions of several sources with a separator after each one.
 func list(revision string, revisions []string) string {
 	if len(revisions) == 0 {
 		return revision
@@ -151,15 +150,15 @@ func list(revision string, revisions []string) string {
 	return strings.Join(revisions, separator) + separator
 }
 
-// unlist is the opposite of list.
+// unlist decodes what list returns.
 func unlist(text string) (revision string, revisions []string) {
-	if several, is := strings.CutSuffix(text, separator); is {
+	if several, ok := strings.CutSuffix(text, separator); ok {
 		return "", strings.Split(several, separator)
 	}
 	return text, nil
 }
 
-// seconds returns a time that is RFC 3339, or none, in seconds.
+// seconds parses a time in RFC 3339, and returns 0 for an empty one.
 func seconds(text string) int64 {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -168,7 +167,7 @@ func seconds(text string) int64 {
 	return t.Unix()
 }
 
-// text is the opposite of seconds.
+// text returns the RFC 3339 text of a time in seconds.
 func text(seconds int64) string {
 	if seconds == 0 {
 		return ""
@@ -176,14 +175,13 @@ func text(seconds int64) string {
 	return stamp(time.Unix(seconds, 0))
 }
 
-// reason returns the agent's words, or what stands for them.
+// reason returns the agent's message, or its reason if the message is empty.
 func reason(message, reason string) string {
 	var ignored contract.Rejected
 	return cmp.Or(contract.Message(message, &ignored), contract.Token(reason, &ignored), "no reason given")
 }
 
-// Observe returns what can be said about the Application while its cluster is in
-// the given state.
+// Observe returns the observation of the Application for a state of its cluster.
 func (f *Facts) Observe(cluster Cluster) Observation {
 	o, t := f.observation(), f.words()
 	switch {
@@ -210,14 +208,14 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 
 const pendingWords = " has not reported on the last change yet"
 
-// ShowsPending reports whether the status of a hub Application, as JSON, is that of a
-// [ChangePending] or [ChangeUndelivered].
+// ShowsPending reports whether a hub Application's status, as JSON, shows a [ChangePending] or
+// [ChangeUndelivered].
 func ShowsPending(status []byte) bool {
 	return bytes.Contains(status, []byte(pendingWords)) || bytes.Contains(status, []byte(`"`+undeliveredCondition+`"`))
 }
 
-// Repeats reports whether the managed cluster has reported nothing since the facts before, of
-// the same ManifestWork: every text and every time is the same.
+// Repeats reports whether the managed cluster has reported nothing new since earlier facts of the
+// same ManifestWork: all texts and times are equal.
 func (f *Facts) Repeats(before *Facts) bool {
 	a, b := f.words(), before.words()
 	a.failure, a.unreadable, b.failure, b.unreadable = "", "", "", ""

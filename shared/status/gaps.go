@@ -7,20 +7,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// FillTransientGaps returns current with what is only missing for a moment filled in from
-// previous, the observation before it of the same hub Application: an operation
-// that is not there is no news, and a comparison that failed does not unmake the
-// revisions that were compared before. It never brings back health or sync.
+// FillTransientGaps returns current with the values of previous, the observation before, that are missing for a moment only. A missing
+// operation means nothing, and after a failed comparison the earlier revisions stay. Health and sync status are never filled in.
 //
-// An operation is filled in only when both observations are known to be of one
-// ManifestWork, by its UID: the operation of another one ran on another cluster, or
-// in an earlier life of the Application. Times do not show that, since a managed
-// cluster's clock need not agree with the hub's. Argo CD shows no operation for a
-// moment only; so a caller that has lost which ManifestWork it wrote of before,
-// after a restart, loses nothing by leaving Work of previous empty.
+// An operation is filled in only if both observations are known to belong to one ManifestWork, by its UID. The operation of another work ran
+// on another cluster, or in an earlier life of the Application. Times do not prove that, because the clocks of hub and managed cluster may
+// differ. After a restart a caller may not know the ManifestWork of previous. It leaves Work empty, which loses nothing, because Argo CD
+// removes an operation for a moment only.
 //
-// Only Work, the operation and the revisions of previous are read, so a caller that has no
-// previous observation can take them from where it last wrote them.
+// Only Work, the operation and the revisions of previous are read. A caller without an observation can take them from the status that it last
+// wrote.
 func FillTransientGaps(previous, current Observation) Observation {
 	if !current.Reported {
 		return current

@@ -16,7 +16,7 @@ import (
 
 func unreachable(o *Observation, cluster Cluster) string { return away(cluster) + lastWords(o) }
 
-// away says why a cluster does not report.
+// away describes why a cluster does not report.
 func away(cluster Cluster) string {
 	var b strings.Builder
 	b.WriteString("cluster " + cluster.Name)
@@ -34,13 +34,13 @@ func away(cluster Cluster) string {
 	return b.String()
 }
 
-// LastReport begins the part of a message that says what the cluster last reported.
+// LastReport begins the part of a message about the cluster's last report.
 const LastReport = "; last report"
 
-// NeverReported takes its place when there is none.
+// NeverReported replaces that part if there was no report.
 const NeverReported = "; it has never reported this Application"
 
-// lastWords says when the cluster last reported and what.
+// lastWords describes the cluster's last report and its time.
 func lastWords(o *Observation) string {
 	if !o.Reported {
 		return NeverReported
@@ -60,7 +60,7 @@ func lastWords(o *Observation) string {
 	return b.String()
 }
 
-// applyFailures gives the agent's reasons, of the first manifests that it could not apply.
+// applyFailures lists the agent's messages about the first manifests that it could not apply.
 func applyFailures(work *workv1.ManifestWork, applied *metav1.Condition) string {
 	var causes []string
 	var ignored contract.Rejected

@@ -13,40 +13,40 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Reason says why an observation is not simply what the managed cluster reports.
+// Reason is why an observation differs from what the managed cluster reports.
 type Reason string
 
-// Reasons. They are condition types of the report as they are, and of the hub
-// Application with a suffix that makes Argo CD show them (see [Observation.StatusConditions]).
+// The reasons are condition types of the report. On the hub Application they have a suffix that
+// makes Argo CD show them (see [Observation.StatusConditions]).
 const (
-	// ClusterUnreachable: the ManagedCluster is gone or not available.
+	// ClusterUnreachable means that the ManagedCluster does not exist or is unavailable.
 	ClusterUnreachable Reason = "ClusterUnreachable"
-	// ApplyFailed: the agent could not apply the current change.
+	// ApplyFailed means that the agent could not apply the present change.
 	ApplyFailed Reason = "ApplyFailed"
-	// ApplicationUnreadable: the agent cannot read the delivered Application any more.
+	// ApplicationUnreadable means that the agent cannot read the delivered Application any more.
 	ApplicationUnreadable Reason = "ApplicationUnreadable"
-	// ChangePending: the agent has not applied the current change yet. It passes
-	// within milliseconds and has no condition. What the cluster says in the moment after is
-	// still about what was before, until its Argo CD has compared ([Facts.Repeats]).
+	// ChangePending means that the agent has not applied the present change yet. It usually lasts
+	// for milliseconds and has no condition. Reports right after that still describe the earlier
+	// state, until Argo CD on the cluster has compared ([Facts.Repeats]).
 	ChangePending Reason = "ChangePending"
-	// ChangeUndelivered: the hub Application has a spec that its ManifestWork does not
-	// deliver. Only the hub Application says so, for as long as it is true.
+	// ChangeUndelivered means that the ManifestWork does not deliver the hub Application's spec.
+	// Only the hub Application shows it.
 	ChangeUndelivered Reason = "ChangeUndelivered"
 )
 
-// Observation is what can be said about one delivered Application.
+// Observation is the state of one delivered Application.
 type Observation struct {
 	// Health and Sync are codes of Argo CD, never empty.
 	Health, Sync string
-	// HealthMessage is Argo CD's, or says what the health was when it is Unknown.
+	// HealthMessage is Argo CD's message. If the health is Unknown, it names the last health.
 	HealthMessage string
-	// Revision is the one last compared; empty for an Application with several sources, of
-	// which Revisions has those of the first [contract.MaxSources].
+	// Revision is the last compared revision. It is empty for an Application with several sources.
+	// Revisions then has the revisions of the first [contract.MaxSources].
 	Revision  string
 	Revisions []string
-	// Operation is the last one; without a phase there is none. Times are RFC 3339.
+	// Operation is the last operation. Without a phase there is none. Times are RFC 3339.
 	Operation contract.OperationFeedback
-	// OperationRevision, or OperationRevisions, is what it synced.
+	// OperationRevision, or OperationRevisions, is what the operation synced.
 	OperationRevision  string
 	OperationRevisions []string
 	// ReconciledAt is when the managed cluster's Argo CD last compared, as RFC 3339.
@@ -55,29 +55,28 @@ type Observation struct {
 	// resource that keeps the Application from being Synced and Healthy.
 	Conditions []contract.Condition
 
-	// Reported is false until the managed cluster has said anything.
+	// Reported is false until the managed cluster has reported anything.
 	Reported bool
-	// Work is the UID of the ManifestWork that it is about; empty when there is none.
+	// Work is the UID of the observed ManifestWork, or empty.
 	Work types.UID
-	// ReportedAt is the youngest time that the managed cluster wrote about the Application,
-	// by its own clock; zero before it did.
+	// ReportedAt is the latest time in the managed cluster's report, by its own clock, or the zero
+	// time.
 	ReportedAt time.Time
 
-	// Reason is empty when Health and Sync are what the managed cluster reports.
+	// Reason is empty if Health and Sync are what the managed cluster reports.
 	Reason Reason
 	// Message explains Reason to a person.
 	Message string
 }
 
-// Compared reports whether Health and Sync are what the managed cluster's Argo CD found
-// when it compared.
+// Compared reports whether Health and Sync are the result of a comparison by the managed cluster's
+// Argo CD.
 func (o *Observation) Compared() bool {
 	return o.Reported && o.Reason == "" && o.Sync != argocd.SyncUnknown
 }
 
-// Undelivered returns the observation of an Application of which a change is not
-// delivered: whatever the managed cluster found is about the spec before, so it is
-// OutOfSync. Its health is what it is.
+// Undelivered returns the observation of an Application with a change that is not delivered. It is
+// OutOfSync, because the managed cluster has compared with the earlier spec. The health stays.
 func (o Observation) Undelivered() Observation {
 	o.Reason, o.Sync = ChangeUndelivered, argocd.SyncOutOfSync
 	o.Message = "the spec of the Application is not delivered; health is that of the one before"
@@ -92,9 +91,9 @@ func (o *Observation) ReportConditions() []contract.Condition {
 	return o.conditions("")
 }
 
-// StatusConditions returns the conditions of the hub Application. Argo CD shows a
-// condition by the end of its type, so an own one is an Error, or a Warning when
-// nothing is known to be wrong with the Application itself.
+// StatusConditions returns the conditions of the hub Application. The end of a condition's type
+// decides how Argo CD shows it. So an own type ends in Error, or in Warning if no problem of the
+// Application itself is known.
 func (o *Observation) StatusConditions() []contract.Condition {
 	if o.Reason == ClusterUnreachable || o.Reason == ChangeUndelivered {
 		return o.conditions("Warning")
@@ -115,19 +114,18 @@ func Nothing() Observation {
 	return Observation{Health: argocd.HealthUnknown, Sync: argocd.SyncUnknown}
 }
 
-// OwnsStatusCondition reports whether a condition type of a hub Application is
-// one that [Observation.StatusConditions] writes.
+// OwnsStatusCondition reports whether [Observation.StatusConditions] writes a condition type of a
+// hub Application.
 func OwnsStatusCondition(conditionType string) bool {
 	return IsOwnCondition(conditionType) || FromFeedback(conditionType)
 }
 
-// FromFeedback reports whether feedback alone decides about a type of condition.
+// FromFeedback reports whether a condition type comes from feedback alone.
 func FromFeedback(conditionType string) bool {
 	return slices.Contains(contract.ConditionTypes, conditionType) || isResourceCondition(conditionType)
 }
 
-// IsOwnCondition reports whether a condition type of a hub Application is one
-// that only this package has a word for.
+// IsOwnCondition reports whether a condition type of a hub Application exists in this package only.
 func IsOwnCondition(conditionType string) bool {
 	switch conditionType {
 	case string(ClusterUnreachable) + "Warning", undeliveredCondition, string(ApplyFailed) + "Error", string(ApplicationUnreadable) + "Error":
@@ -138,7 +136,7 @@ func IsOwnCondition(conditionType string) bool {
 
 const undeliveredCondition = string(ChangeUndelivered) + "Warning"
 
-// unknown gives up a health that is no longer known, and says what it was.
+// unknown sets the health to Unknown, and names the last health in the message.
 func (o *Observation) unknown(was string) {
 	if o.Health == argocd.HealthUnknown {
 		return

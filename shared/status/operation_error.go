@@ -9,25 +9,23 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// OperationError is search's name for the message of an operation that failed.
-// Argo CD has no such condition type.
+// OperationError is search's condition type for the message of a failed operation. Argo CD has no
+// such type.
 const OperationError = "OperationError"
 
-// RepeatsOperationError reports whether a condition already has the reason that is in the
-// message of an operation error, which is then left out of a report.
+// RepeatsOperationError reports whether a condition already has the reason in the message of an operation error. A report leaves that error
+// out.
 //
-// Argo CD copies an operation's message into SyncError between a text of its own
-// ("Failed last sync attempt to <revision>: <message> (retried 5 times).", in
-// controller/appcontroller.go of argoproj/argo-cd v3.6; in v2.14 without "last").
-// Search cuts both at 512 characters, contract.Message at [contract.MaxMessage] bytes,
-// and so each ends somewhere else in the reason.
+// Argo CD copies an operation's message into SyncError, with text of its own around it ("Failed last sync attempt to <revision>: <message>
+// (retried 5 times).", in controller/appcontroller.go of argoproj/argo-cd v3.6; v2.14 has no "last"). Search cuts both messages at 512
+// characters, and contract.Message at [contract.MaxMessage] bytes. So each of them may end at another point of the reason.
 func RepeatsOperationError(message string, other contract.Condition) bool {
 	if other.Type == OperationError || isResourceCondition(other.Type) {
-		return false // the latter says of one resource what the former says of the operation
+		return false // the latter is about one resource, the former about the operation
 	}
 	reason := operationReason(message)
 	if reason == "" {
-		return false // nothing but that it failed, which no other condition says
+		return false // no other condition reports only that it failed
 	}
 	if strings.Contains(other.Message, reason) {
 		return true
@@ -48,8 +46,8 @@ func isCut(message string) bool {
 	return false
 }
 
-// operationReason returns the reason in a message: what follows the first "reason: ",
-// or Argo CD's own text, without the count of retries and without the mark of a cut.
+// operationReason returns the reason in a message: the text after the first "reason: ", or after
+// Argo CD's own text. It has no count of retries and no mark of a cut.
 func operationReason(message string) string {
 	s := strings.TrimSpace(message)
 	for _, mark := range cutMarks {

@@ -12,11 +12,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Rendered returns what is known about an Application of rendered mode, from what
-// the hub's own Argo CD says in its status and the state of its cluster. That Argo CD
-// looks at the ManifestWork as it is now, so its health counts even when it cannot
-// compare it with git, and its sync status even when the cluster is away: it is about
-// the hub. Work of the observation is the Application's own UID.
+// Rendered returns the observation of an Application of rendered mode, from the status of the hub
+// Application and the state of its cluster. The hub's own Argo CD reads the present ManifestWork.
+// So its health counts even if it cannot compare with git. Its sync status describes the hub, and
+// counts even if the cluster is unreachable. Work of the observation is the Application's own UID.
 func Rendered(application types.UID, feedback contract.Feedback, cluster Cluster) Observation {
 	o := Observation{
 		Health:        cmp.Or(feedback.Health, argocd.HealthUnknown),
@@ -30,8 +29,8 @@ func Rendered(application types.UID, feedback contract.Feedback, cluster Cluster
 		Work:          application,
 	}
 	if !cluster.Available {
-		// Rendered mode marks the ManifestWork with the same news, for Argo CD's health
-		// check; so the message must not repeat a health that the mark is about to change.
+		// Rendered mode also marks the ManifestWork with this state, for Argo CD's health check. So
+		// the message must not repeat a health that the mark will change.
 		o.Reason, o.Message = ClusterUnreachable, away(cluster)
 		o.unknown("last known health:")
 	}

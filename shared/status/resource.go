@@ -10,8 +10,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Condition types that name the first resource which keeps an Application from being Synced
-// and Healthy. Argo CD shows a condition by the end of its type.
+// These condition types name the first resource that prevents an Application from being Synced and
+// Healthy. The end of a condition's type decides how Argo CD shows it.
 const (
 	SyncFailedResource = "SyncFailedResourceError"
 	DegradedResource   = "DegradedResourceWarning"
@@ -22,8 +22,8 @@ func isResourceCondition(conditionType string) bool {
 	return slices.Contains([]string{SyncFailedResource, DegradedResource, OutOfSyncResource}, conditionType)
 }
 
-// resourceCondition names the first resource with the gravest problem that still holds, as
-// kind, name and message.
+// resourceCondition names the first resource with the most severe problem that remains: kind, name
+// and message.
 func resourceCondition(resources []contract.Resource, o *Observation) (c contract.Condition, found bool) {
 	for _, r := range resources {
 		switch {
@@ -31,7 +31,7 @@ func resourceCondition(resources []contract.Resource, o *Observation) (c contrac
 			c.Type = SyncFailedResource
 		case r.Problem == contract.ResourceDegraded && o.Health == argocd.HealthDegraded:
 			c.Type = DegradedResource
-		// what is being synced is about to change
+		// a resource that is being synced is about to change
 		case r.Problem == contract.ResourceOutOfSync && o.Sync == argocd.SyncOutOfSync && o.Operation.Phase != argocd.OperationRunning:
 			c.Type = OutOfSyncResource
 		default:
@@ -47,7 +47,7 @@ func resourceCondition(resources []contract.Resource, o *Observation) (c contrac
 	return c, false
 }
 
-// failed reports whether the last operation failed, and the Application shows it.
+// failed reports whether the last operation failed and the Application shows that.
 func failed(o *Observation) bool {
 	return argocd.HasFailed(o.Operation.Phase) && (o.Health != argocd.HealthHealthy || o.Sync != argocd.SyncSynced)
 }

@@ -12,11 +12,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Trim drops from a work's status, in place, what [Work] does not read, and bounds
-// what it reads, so that a managed cluster cannot decide how much memory a cache
-// takes: a trimmed status holds 20 KiB at the very worst. It is meant for a cache's transform,
-// before anything is kept; metadata and spec are the caller's business, but for the
-// labels, annotations, UID and generation that are read.
+// Trim drops from a work's status, in place, what [Work] does not read, and limits the rest. So a
+// managed cluster cannot decide how much memory a cache needs: a trimmed status has 20 KiB at most.
+// It is for a cache's transform. The caller trims metadata and spec, but keeps the labels,
+// annotations, UID and generation that are read.
 func Trim(status *workv1.ManifestWorkStatus) contract.Rejected {
 	var rejected contract.Rejected
 	status.Conditions = bounded(status.Conditions, &rejected, workv1.WorkApplied)
@@ -49,8 +48,8 @@ func Trim(status *workv1.ManifestWorkStatus) contract.Rejected {
 	return rejected
 }
 
-// TrimCluster drops from a ManagedCluster's status, in place, what [ClusterOf] does
-// not read, and bounds what it reads: the cluster writes it.
+// TrimCluster drops from a ManagedCluster's status, in place, what [ClusterOf] does not read, and
+// limits the rest, because the cluster writes it.
 func TrimCluster(status *clusterv1.ManagedClusterStatus) contract.Rejected {
 	var rejected contract.Rejected
 	conditions := bounded(status.Conditions, &rejected, clusterv1.ManagedClusterConditionAvailable)

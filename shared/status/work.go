@@ -15,9 +15,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Work returns what can be said about the Application that a ManifestWork
-// carries. The work may be trimmed to what [Trim] keeps; it is not changed.
-// cluster is the one that the work is for.
+// Work returns the observation of the Application that a ManifestWork carries. The work may be
+// trimmed by [Trim], and does not change. cluster is the state of the work's cluster.
 func Work(work *workv1.ManifestWork, cluster Cluster) Observation {
 	facts := Read(work)
 	o := facts.Observe(cluster)
@@ -25,7 +24,7 @@ func Work(work *workv1.ManifestWork, cluster Cluster) Observation {
 	return o
 }
 
-// read takes over what the agent reported of the Application.
+// read copies the agent's report about the Application.
 func (o *Observation) read(manifest *workv1.ManifestCondition) {
 	f, reported := contract.ParseFeedback(manifest.StatusFeedbacks.Values)
 	if !reported {
@@ -51,8 +50,8 @@ func (o *Observation) read(manifest *workv1.ManifestCondition) {
 	}
 }
 
-// whole returns a whole operation or none: Argo CD writes one without a phase
-// at times, and is about to write the rest.
+// whole returns a complete operation or none. Argo CD sometimes writes one without a phase, and
+// completes it later.
 func whole(f contract.OperationFeedback) contract.OperationFeedback {
 	if f.Phase == "" || f.StartedAt == "" {
 		return contract.OperationFeedback{}
@@ -60,8 +59,8 @@ func whole(f contract.OperationFeedback) contract.OperationFeedback {
 	return f
 }
 
-// application finds the Application in a work's status by what it is. A work
-// carries one; what an agent says of more is not looked at.
+// application finds the Application in a work's status by its kind. A work carries one, and further
+// ones in the agent's report do not count.
 func application(work *workv1.ManifestWork) *workv1.ManifestCondition {
 	manifests := contract.Clip(work.Status.ResourceStatus.Manifests, contract.MaxManifests, &contract.Rejected{})
 	i := slices.IndexFunc(manifests, func(m workv1.ManifestCondition) bool { return isApplication(&m.ResourceMeta) })
@@ -71,8 +70,8 @@ func application(work *workv1.ManifestWork) *workv1.ManifestCondition {
 	return &manifests[i]
 }
 
-// changeGeneration is the generation that the agent must have seen for its
-// feedback to be about what we ask for.
+// changeGeneration is the generation that the agent must have observed before its feedback counts
+// for the present change.
 func changeGeneration(work *workv1.ManifestWork) int64 {
 	g, err := strconv.ParseInt(work.Annotations[contract.ChangeGenerationAnnotation], 10, 64)
 	if err != nil || g < 1 || g > work.Generation {
@@ -81,8 +80,8 @@ func changeGeneration(work *workv1.ManifestWork) int64 {
 	return g
 }
 
-// unreadable returns the agent's condition when it cannot read the Application;
-// the feedback next to it is then whatever it was before.
+// unreadable returns the agent's condition if it cannot read the Application. The feedback is then
+// old.
 func unreadable(manifest *workv1.ManifestCondition) *metav1.Condition {
 	if manifest == nil {
 		return nil
@@ -93,8 +92,8 @@ func unreadable(manifest *workv1.ManifestCondition) *metav1.Condition {
 	return nil
 }
 
-// reportedAt is the youngest time that the managed cluster wrote. The agent
-// renews the time of its feedback condition whenever a value changes.
+// reportedAt returns the latest time that the managed cluster wrote. The agent updates the time of
+// its feedback condition whenever a value changes.
 func reportedAt(manifest *workv1.ManifestCondition, reconciledAt string) time.Time {
 	last, err := time.Parse(time.RFC3339, reconciledAt)
 	if err != nil {

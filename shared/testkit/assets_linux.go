@@ -18,10 +18,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
-// A killed or timed-out test binary runs no cleanup. So etcd and kube-apiserver
-// are started through a link to the test binary, which asks the kernel to end it
-// with its parent and then becomes the real program (envtest starts them, so that the
-// supervisor cannot); and a supervisor removes the folder.
+// A killed or timed-out test binary runs no cleanup. So envtest starts etcd and kube-apiserver
+// through a link to the test binary. That asks the kernel to end it with its parent, and then
+// becomes the real program. A supervisor removes the folder.
 const programsVariable = "MULTICLUSTER_INTEGRATIONS_TEST_PROGRAMS"
 
 func init() {
@@ -45,17 +44,16 @@ func become(program string) error {
 	return syscall.Exec(program, os.Args, os.Environ())
 }
 
-// Command is exec.CommandContext for a program that is to end with this process,
-// however that ends.
+// Command is exec.CommandContext for a program that ends with this process, however this process
+// ends.
 func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, name, args...)
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return command
 }
 
-// supervised returns a folder of programs that end with this process, and has a
-// temporary folder, to which the process's TMPDIR then points, end with it too.
-// release removes it.
+// supervised returns a folder of programs that end with this process. The temporary folder, to
+// which TMPDIR then points, is removed with it as well. release removes it earlier.
 func supervised(programs string) (folder string, release func() error, err error) {
 	s, err := supervisor.Start("", "multicluster-integrations-test-")
 	if err != nil {

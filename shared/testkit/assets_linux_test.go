@@ -18,8 +18,8 @@ import (
 
 const victimVariable = "MULTICLUSTER_INTEGRATIONS_TEST_VICTIM"
 
-// TestMain is a test binary's victim when it is asked to be one: it starts a
-// control plane, says where, and waits to be killed.
+// TestMain is also the killed test binary of the test: it starts a control plane, reports where,
+// and waits.
 func TestMain(m *testing.M) {
 	if os.Getenv(victimVariable) == "" {
 		os.Exit(m.Run())
@@ -53,7 +53,7 @@ func TestNothingSurvivesAKilledTest(t *testing.T) {
 	if err := victim.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	_ = victim.Wait() // it was killed, as it says
+	_ = victim.Wait() // it was killed
 
 	Eventually(t, "the end of what it started", func() error {
 		if running := processesIn(t, folder); len(running) > 0 {

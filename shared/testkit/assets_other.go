@@ -10,12 +10,12 @@ import (
 	"os/exec"
 )
 
-// Command is exec.CommandContext: only Linux ends a process with its parent.
+// Command is exec.CommandContext, because only Linux can end a process with its parent.
 func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, name, args...)
 }
 
-// supervised returns the programs as they are: only Linux ends a process with its parent.
+// supervised returns the programs unchanged, because only Linux can end a process with its parent.
 func supervised(programs string) (folder string, release func() error, err error) {
 	return programs, func() error { return nil }, nil
 }

@@ -26,8 +26,8 @@ import (
 
 const binaryVariable = "TESTKIT_RUN_BINARY"
 
-// RunBinary runs main instead of the package's tests in a process that [StartBinary] has
-// started. It is called first in the TestMain of a binary's own package.
+// RunBinary runs main instead of the package's tests in a process that [StartBinary] has started.
+// TestMain of a binary's own package calls it first.
 func RunBinary(main func()) {
 	if os.Getenv(binaryVariable) != "" {
 		main()
@@ -35,7 +35,7 @@ func RunBinary(main func()) {
 	}
 }
 
-// Binary is a binary of the product in a process of its own, with all its settings.
+// Binary is a binary of the product in a separate process.
 type Binary struct {
 	pid            int
 	metrics, pprof string
@@ -105,8 +105,8 @@ func (p *Binary) Metrics() (map[string]float64, error) {
 	return sums, nil
 }
 
-// Settle waits until check has no objection to the metrics and nothing is queued or worked
-// on. It is patient: it is there for benchmarks, on machines that are busy.
+// Settle waits until check accepts the metrics and no work is queued or running. It waits long,
+// because it is for benchmarks on busy machines.
 func (p *Binary) Settle(t testing.TB, what string, check func(metrics map[string]float64) error) {
 	t.Helper()
 	eventually(t, 5*Patience, 200*time.Millisecond, what, func() error {
@@ -124,11 +124,11 @@ func (p *Binary) Settle(t testing.TB, what string, check func(metrics map[string
 	})
 }
 
-// Heap returns the bytes of all that the process keeps, after a collection.
+// Heap returns the bytes that the process keeps after a garbage collection.
 func (p *Binary) Heap(t testing.TB) (live int) {
 	t.Helper()
 	var raw []byte
-	for range 2 { // the second frees what the first only finalized
+	for range 2 { // the second one frees what the first one finalized
 		var err error
 		if raw, err = get("http://" + p.pprof + "/debug/pprof/heap?gc=1&debug=1"); err != nil {
 			t.Fatal(err)
@@ -141,10 +141,10 @@ func (p *Binary) Heap(t testing.TB) (live int) {
 	return live
 }
 
-// Resident returns the memory that the process has of the machine, 0 when that is not known.
+// Resident returns the resident memory of the process, or 0 if it is not known.
 func (p *Binary) Resident() int { return p.memory("VmRSS:") }
 
-// Peak returns the most memory that the process has had of the machine, 0 when that is not known.
+// Peak returns the highest resident memory of the process, or 0 if it is not known.
 func (p *Binary) Peak() int { return p.memory("VmHWM:") }
 
 func (p *Binary) memory(line string) int {
@@ -169,7 +169,7 @@ func (p *Binary) SaveHeap(path string) error {
 	return os.WriteFile(path, raw, 0o600)
 }
 
-// local asks a process on this machine.
+// local is a client for processes on this machine.
 var local = &http.Client{Timeout: Patience}
 
 func get(url string) ([]byte, error) {

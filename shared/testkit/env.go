@@ -15,17 +15,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// patience is how long each part of the control plane may take.
+// patience is how long each part of the control plane may take to start.
 const patience = 2 * time.Minute
 
-// assetsVariable is where envtest looks for programs before anything else.
+// assetsVariable is the first place where envtest searches for programs.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// Start starts kube-apiserver and etcd from KUBEBUILDER_ASSETS, else the repository's bin folder, and
-// installs the CRDs of the hub: Argo CD's, Open Cluster Management's and ours.
-// It returns an administrator's configuration without a client-side rate limit,
-// and stop. Call it once per package, from TestMain. Nothing survives the test
-// binary, however it ends. Each configure may change the environment before it starts.
+// Start starts kube-apiserver and etcd from KUBEBUILDER_ASSETS, else from the repository's bin
+// folder, and installs the CRDs of the hub: Argo CD's, Open Cluster Management's and ours. It
+// returns an administrator's configuration without a client-side rate limit, and stop. Call it once
+// per package, from TestMain. Nothing survives the test binary, however it ends. configure
+// functions may change the environment before it starts.
 func Start(configure ...func(*envtest.Environment)) (config *rest.Config, stop func() error, err error) {
 	root := Root()
 	bin := cmp.Or(os.Getenv(assetsVariable), filepath.Join(root, "bin"))
@@ -46,8 +46,8 @@ func Start(configure ...func(*envtest.Environment)) (config *rest.Config, stop f
 			filepath.Join(root, "bin", "crds", "argocd"),
 			filepath.Join(root, "deploy", "base", "crd"),
 		},
-		// A busy machine serves a new kind later than the ten seconds that envtest
-		// waits on its own.
+		// On a busy machine, a new kind may need more than the ten seconds that envtest waits by
+		// default.
 		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: patience},
 		ControlPlaneStartTimeout: patience,
 		ControlPlaneStopTimeout:  patience,
@@ -63,8 +63,8 @@ func Start(configure ...func(*envtest.Environment)) (config *rest.Config, stop f
 	return config, func() error { return errors.Join(env.Stop(), release()) }, nil
 }
 
-// Root returns the repository's root folder: the nearest one above the working
-// directory that holds go.work. (A source path will not do: builds are trimmed.)
+// Root returns the repository's root folder: the nearest folder above the working directory with a
+// go.work. Source paths cannot be used, because builds are trimmed.
 func Root() string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// Flags are those of a binary.
+// Flags are the flags of a binary.
 type Flags interface {
 	BindFlags(fs *flag.FlagSet)
 	Validate() error
 }
 
-// CheckFlags parses args and fails the test unless validation fails with an error that has want
-// in it, or succeeds where want is empty. The failure begins with why.
+// CheckFlags parses args and validates the flags. The test fails unless the error contains want, or
+// there is no error if want is empty. The failure begins with why.
 func CheckFlags(t testing.TB, flags Flags, why, want string, args ...string) {
 	t.Helper()
 	fs := flag.NewFlagSet("", flag.ContinueOnError)

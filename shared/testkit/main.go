@@ -14,9 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Main runs a package's tests against a control plane that [Start] starts, and
-// ends the process; it is all that TestMain has to call. Before the first test,
-// ready is given the configuration.
+// Main runs a package's tests against a control plane from [Start], and ends the process. It is all
+// that TestMain has to call. ready gets the configuration before the first test.
 func Main(m *testing.M, ready func(*rest.Config) error) {
 	code := 1
 	err := func() (err error) {
@@ -38,9 +37,8 @@ func Main(m *testing.M, ready func(*rest.Config) error) {
 	os.Exit(code)
 }
 
-// SideBySide has n of a package's parallel tests run at a time, and not just one for each
-// processor: those that mostly wait. TestMain calls it before it runs them; -parallel on
-// the command line still counts.
+// SideBySide sets how many parallel tests of a package run at a time. It is for tests that mostly
+// wait. TestMain calls it before it runs them. The flag -parallel takes precedence.
 func SideBySide(n int) {
 	_ = flag.Set("test.parallel", strconv.Itoa(n)) // every test binary has the flag
 }

@@ -20,12 +20,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// MemoryHub is an API server that only plays back: it streams objects to each client that
-// watches their kind, or lists them, keeps none of them, and takes every create for done. It is for
-// benchmarks of memory with more objects than a real API server is given in a minute.
+// MemoryHub is an API server for benchmarks of memory, with more objects than a real API server can
+// take in a minute. It sends generated objects to each client that lists or watches their kind,
+// keeps none of them, and accepts every create.
 type MemoryHub struct {
-	// ListsOnly is for an API server without the feature WatchList: a first list does not come
-	// as a watch, but by pages.
+	// ListsOnly makes it an API server without the feature WatchList: a first list comes in pages
+	// and not as a watch.
 	ListsOnly bool
 
 	server *httptest.Server
@@ -55,16 +55,16 @@ func NewMemoryHub(t testing.TB) *MemoryHub {
 	return h
 }
 
-// Config returns how to reach the hub.
+// Config returns the client configuration for the hub.
 func (h *MemoryHub) Config() *rest.Config { return &rest.Config{Host: h.server.URL, QPS: -1} }
 
-// Serve makes the hub know a kind and n objects of it, which object returns as JSON. It is
-// not to be called once the hub is in use.
+// Serve adds a kind with n objects to the hub. object returns them as JSON. Call it before the hub
+// is in use.
 func (h *MemoryHub) Serve(resource schema.GroupVersionResource, kind string, namespaced bool, n int, object func(i int) []byte) {
 	h.kinds = append(h.kinds, &memoryKind{resource, kind, namespaced, n, object})
 }
 
-// Writes returns how often each verb and resource was written to, Events left out.
+// Writes returns the number of writes by verb and resource, without Events.
 func (h *MemoryHub) Writes() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,12 +75,12 @@ func (h *MemoryHub) Writes() map[string]int {
 	return writes
 }
 
-// ServeHTTP answers discovery, watches, lists of what lacks a label, and writes; nothing can be
-// read one by one.
+// ServeHTTP serves discovery, watches, lists of objects without a label, and writes. Single objects
+// cannot be read.
 func (h *MemoryHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	if parts[0] == "api" { // the core group, as a group
+	if parts[0] == "api" { // the core group
 		parts = append([]string{"apis", ""}, parts[1:]...)
 	}
 	switch {
@@ -92,7 +92,7 @@ func (h *MemoryHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.discover(w, schema.GroupVersion{Group: parts[1], Version: parts[2]})
 	case r.Method == http.MethodGet && r.URL.Query().Get("watch") != "":
 		h.watch(w, r, parts[len(parts)-1])
-	case r.Method == http.MethodGet && strings.Contains(r.URL.Query().Get("labelSelector"), "!="): // all have the labels that are watched
+	case r.Method == http.MethodGet && strings.Contains(r.URL.Query().Get("labelSelector"), "!="): // all objects have the labels that are watched
 		_ = json.NewEncoder(w).Encode(metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}, Items: []metav1.PartialObjectMetadata{}})
 	case r.Method == http.MethodGet && h.ListsOnly && slices.ContainsFunc(h.kinds, func(k *memoryKind) bool { return k.Resource == parts[len(parts)-1] }):
 		h.list(w, r, parts[len(parts)-1])
@@ -132,7 +132,7 @@ func (h *MemoryHub) discover(w io.Writer, version schema.GroupVersion) {
 	_ = json.NewEncoder(w).Encode(list)
 }
 
-// list sends a page, or all to who takes what the cache of the API server has.
+// list sends a page, or all objects if the client accepts the state of the API server's cache.
 func (h *MemoryHub) list(w io.Writer, r *http.Request, resource string) {
 	k := h.kinds[slices.IndexFunc(h.kinds, func(k *memoryKind) bool { return k.Resource == resource })]
 	query := r.URL.Query()
@@ -156,7 +156,7 @@ func (h *MemoryHub) list(w io.Writer, r *http.Request, resource string) {
 	_, _ = io.WriteString(w, "]}")
 }
 
-// header returns the members with which an object begins, in the form that r accepts.
+// header returns the first members of an object, in the form that r accepts.
 func (k *memoryKind) header(r *http.Request) string {
 	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
 		return `"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata"`
@@ -164,7 +164,7 @@ func (k *memoryKind) header(r *http.Request) string {
 	return fmt.Sprintf(`"apiVersion":%q,"kind":%q`, k.GroupVersion(), k.kind)
 }
 
-// watch streams what there is, says that this is all, and then keeps silent.
+// watch streams all objects and the mark of their end, and then stays silent.
 func (h *MemoryHub) watch(w http.ResponseWriter, r *http.Request, resource string) {
 	i := slices.IndexFunc(h.kinds, func(k *memoryKind) bool { return k.Resource == resource })
 	streams := r.URL.Query().Get("sendInitialEvents") != ""
@@ -206,7 +206,7 @@ func (h *MemoryHub) create(w http.ResponseWriter, r *http.Request, resource stri
 		return
 	}
 	var object map[string]any
-	if json.Unmarshal(body, &object) == nil { // else Protobuf, whose metadata is not read
+	if json.Unmarshal(body, &object) == nil { // otherwise it is Protobuf, whose metadata is not read
 		if metadata, ok := object["metadata"].(map[string]any); ok {
 			metadata["uid"], metadata["resourceVersion"], metadata["generation"] = fmt.Sprint("uid-", metadata["name"]), "1", 1
 		}

@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// StartHub starts a control plane until the benchmark ends, and creates in it what the hub plays
-// back. flags are kube-apiserver's.
+// StartHub starts a control plane until the benchmark ends, and creates the objects of this hub in
+// it. flags are flags of kube-apiserver.
 func (h *MemoryHub) StartHub(b *testing.B, flags map[string]string) *rest.Config {
 	b.Helper()
 	b.Setenv(assetsVariable, "") // Start changes it
@@ -83,7 +83,7 @@ func createNamespace(ctx context.Context, c dynamic.Interface, name string) erro
 	return err
 }
 
-// create also writes the status, unless the kind has no subresource for it.
+// create creates an object and writes its status, unless the kind has no status subresource.
 func create(ctx context.Context, c dynamic.ResourceInterface, object *unstructured.Unstructured) error {
 	if _, err := c.Create(ctx, object, metav1.CreateOptions{}); err != nil {
 		return err

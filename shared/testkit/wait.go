@@ -28,9 +28,8 @@ const (
 	pause    = 20 * time.Millisecond
 )
 
-// WaitFor calls check at once, and then every so often until it returns nil. When ctx
-// ends or patience does, the error says what was waited for, why the wait ended, and
-// what check returned last.
+// WaitFor calls check at once, and then at intervals until it returns nil. If ctx ends or the time
+// is over, the error names what was waited for, why the wait ended, and the last result of check.
 func WaitFor(ctx context.Context, patience, every time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
 	defer cancel()
@@ -38,7 +37,7 @@ func WaitFor(ctx context.Context, patience, every time.Duration, what string, ch
 	err := wait.PollUntilContextCancel(ctx, every, true, func(ctx context.Context) (bool, error) {
 		err := check(ctx)
 		if err != nil && ctx.Err() == nil {
-			last = err // a check that was cut off says nothing new
+			last = err // a cancelled check has no new result
 		}
 		return err == nil, nil
 	})
@@ -48,8 +47,8 @@ func WaitFor(ctx context.Context, patience, every time.Duration, what string, ch
 	return nil
 }
 
-// Eventually waits until check returns nil, and fails the test when that takes too
-// long. It may be called when a test is cleaned up.
+// Eventually waits until check returns nil, and fails the test if that takes too long. Cleanup
+// functions of a test may call it.
 func Eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
 	eventually(t, Patience, pause, what, check)
@@ -64,7 +63,7 @@ func eventually(t testing.TB, patience, every time.Duration, what string, check 
 
 var errNotYet = errors.New("it is not so yet")
 
-// Until is [Eventually] for what has nothing to say while it does not hold.
+// Until is [Eventually] for a check without details.
 func Until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	Eventually(t, what, func() error {
@@ -75,7 +74,7 @@ func Until(t testing.TB, what string, holds func() bool) {
 	})
 }
 
-// Edit reads an object, changes it and writes it back, again while it races.
+// Edit reads an object, changes it and writes it back. It repeats this after a conflict.
 func Edit[T client.Object](t testing.TB, c client.Client, o T, change func(T)) {
 	t.Helper()
 	edit(t, c, o, change, func(o T) error { return c.Update(context.Background(), o) })
@@ -105,8 +104,7 @@ func edit[T client.Object](t testing.TB, c client.Client, o T, change func(T), w
 	}
 }
 
-// CountWrites returns a copy of config whose requests that change something are
-// counted; Events are no change.
+// CountWrites returns a copy of config that counts writing requests, without Events.
 func CountWrites(config *rest.Config) (*rest.Config, *atomic.Int64) {
 	writes := &atomic.Int64{}
 	config = rest.CopyConfig(config)
@@ -127,8 +125,8 @@ func (c writeCounter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// Run starts mgr, waits for its caches and returns how to stop it before the
-// test ends, when it stops anyway.
+// Run starts mgr, waits for its caches, and returns a function that stops it. At the latest it
+// stops with the test.
 func Run(t testing.TB, mgr ctrl.Manager) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

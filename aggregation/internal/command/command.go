@@ -37,8 +37,8 @@ import (
 // Version of this module; a release changes it here.
 const Version = "0.1.0"
 
-// Bounds of --report-size-limit. Below, a report has no room for its metadata;
-// above, etcd's limit of 1.5 MiB for a request comes too near.
+// These are the bounds of --report-size-limit. A smaller report has no room for its metadata. A
+// larger one comes too close to etcd's limit of 1.5 MiB for a request.
 const (
 	minSizeLimit = 16 << 10
 	maxSizeLimit = 1400 << 10

@@ -216,8 +216,8 @@ func TestReportWithoutItsLabelIsRepaired(t *testing.T) {
 	})
 }
 
-// An ApplicationSet that is deleted and made again (kubectl replace --force) has what its
-// Applications still deploy: search's file about them has not changed.
+// A re-created ApplicationSet (kubectl replace --force) keeps what its Applications still deploy,
+// because search's file about them has not changed.
 func TestApplicationSetMadeAgain_keepsResources(t *testing.T) {
 	whole := func(w *world, a app) *intermediate.Report {
 		return &intermediate.Report{Namespace: w.namespace, Name: a.set, Applications: []intermediate.Application{{

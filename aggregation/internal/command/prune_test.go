@@ -74,7 +74,7 @@ func TestReportGoesWithItsApplicationSet(t *testing.T) {
 		}
 		return nil
 	})
-	w.report(a, values{"healthStatus": "Degraded"}) // its ManifestWork is still being withdrawn
+	w.report(a, values{"healthStatus": "Degraded"}) // its ManifestWork is still being removed
 	w.passed()
 	if _, err := w.read("guestbook"); !apierrors.IsNotFound(err) {
 		t.Errorf("a late change brought the report back: %v", err)

@@ -64,7 +64,7 @@ func (w *world) fares(a *argocd.Application, health, sync string) {
 	w.must(applications(w.t).Patch(w.t.Context(), a, client.RawPatch("application/merge-patch+json", []byte(status))))
 }
 
-// rows waits for a report's rows, "application health sync [conditions]" each.
+// rows waits for a report's rows, "application health sync conditions..." each.
 func (w *world) rows(report string, want ...string) {
 	w.t.Helper()
 	w.says(report, fmt.Sprint("with rows ", want), func(r *v1alpha1.MulticlusterApplicationSetReport) error {
@@ -83,8 +83,8 @@ func (w *world) rows(report string, want ...string) {
 	})
 }
 
-// A rendered Application has a row like a pulled one, beside pulled ones too, and a
-// restart over it writes nothing.
+// A rendered Application has a row like a pulled one, also together with pulled ones, and a restart
+// writes nothing.
 func TestRenderedApplicationsAreReported(t *testing.T) {
 	w := newWorld(t)
 	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir(), "--rendered")
@@ -172,8 +172,8 @@ func TestRenderedModeIsOff(t *testing.T) {
 	}
 }
 
-// With the flag and without the right it does not become a leader that writes reports
-// which lack rows, and says what is missing.
+// With the flag and without the right, it does not become a leader that writes reports without
+// rows, and logs what is missing.
 func TestRenderedWithoutRights(t *testing.T) {
 	w := newWorld(t)
 	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir(), "--rendered")

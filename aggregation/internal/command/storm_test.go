@@ -13,7 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-func TestStormCostsFewWrites(t *testing.T) {
+func TestBurstCostsFewWrites(t *testing.T) {
 	const apps = 200
 	w := newWorld(t)
 	through := &tap{}
@@ -49,8 +49,8 @@ func TestStormCostsFewWrites(t *testing.T) {
 		}
 		return nil
 	})
-	// How long a storm takes is the machine's business, so this is far from tight;
-	// the pace itself is tested on a clock of its own.
+	// The duration of a burst depends on the machine, so this limit is wide. Tests with an
+	// artificial clock check the pace itself.
 	if writes := len(through.writesOf(w.namespace, "guestbook")) - before; writes > apps/5 {
 		t.Errorf("%d writes for %d changes", writes, apps)
 	} else {

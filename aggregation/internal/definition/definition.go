@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package definition compares the hub's CustomResourceDefinition of reports with what aggregation
-// writes. Where another project owns it, as on a hub with RHACM, the API server drops what it lacks.
+// writes. If another project owns it, as on a hub with RHACM, the API server drops fields that it
+// does not have.
 package definition
 
 import (

@@ -39,12 +39,12 @@ type Feed struct {
 	synced []toolscache.InformerSynced
 	read   chan struct{} // closed when every report that was there has been read
 	files  *files
-	// exists reports whether there is, or may be, an ApplicationSet.
+	// exists reports whether an ApplicationSet exists or may exist.
 	exists func(types.NamespacedName) bool
 }
 
-// NewFeed connects the index with the cache, whose transform for ManifestWorks has
-// to be [Compact], and with the intermediate reports in store.
+// NewFeed connects the index with the cache, whose transform for ManifestWorks must be [Compact],
+// and with the intermediate reports in store.
 func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.Store, log logr.Logger) (*Feed, error) {
 	f := &Feed{index: x, store: store, log: log, read: make(chan struct{}), files: newFiles()}
 	works, err := c.GetInformer(ctx, &workv1.ManifestWork{}, cache.BlockUntilSynced(false))
@@ -89,17 +89,17 @@ func (f *Feed) setWork(w *manifestcache.Work) {
 	f.index.SetWork(w)
 }
 
-// deleteApplicationSet drops what search said about an ApplicationSet whose file is gone
-// already. While the file is there it stays: it is read again only when it changes, and the
-// next ApplicationSet of that name gets nothing from it but what its own works deploy.
+// deleteApplicationSet drops the findings of search about an ApplicationSet whose file does not
+// exist any more. While the file exists they stay, because it is read again only after a change.
+// Another ApplicationSet of that name gets only the findings about its own works.
 func (f *Feed) deleteApplicationSet(key types.NamespacedName) {
 	if _, err := f.store.Read(key.Namespace, key.Name); errors.Is(err, intermediate.ErrNone) {
 		f.index.DeleteSearch(key)
 	}
 }
 
-// fileGone drops what a file said that is gone together with its ApplicationSet.
-// As long as the ApplicationSet is there, or may be, a file that is missing means nothing.
+// fileGone drops the findings of a file that was removed together with its ApplicationSet. While
+// the ApplicationSet exists, or may exist, a missing file means nothing.
 func (f *Feed) fileGone(key types.NamespacedName) {
 	if f.hasSynced() && !f.exists(key) {
 		f.index.DeleteSearch(key)
@@ -163,9 +163,9 @@ func (h handler[T]) OnDelete(object any) {
 	}
 }
 
-// readReport takes in a report that is there and good. One that is missing or
-// cannot be read changes nothing: it does not say that nothing is there. An error
-// means that it is to be tried again.
+// readReport applies an intermediate report that exists and is valid. A missing or unreadable one
+// changes nothing, because it does not mean that no resources exist. An error means that the caller
+// has to retry.
 func (f *Feed) readReport(namespace, name string) error {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	report, err := f.store.Read(namespace, name)

@@ -81,9 +81,8 @@ func TestFeed_unreadableReportsAreLoggedAndCounted(t *testing.T) {
 	}
 }
 
-// A leader and a standby alike drop what search said once both the ApplicationSet and its
-// file are gone. An ApplicationSet that is made again does not change its file, which is
-// therefore not read again.
+// Leader and standby drop the findings of search once both the ApplicationSet and its file are
+// deleted. A re-created ApplicationSet does not change its file, so the file is not read again.
 func TestFeed_searchGoesWithApplicationSetAndFile(t *testing.T) {
 	removeFile := func(f *Feed, store *intermediate.Store) error {
 		return errors.Join(store.Remove("argocd", "guestbook"), f.readReport("argocd", "guestbook"))

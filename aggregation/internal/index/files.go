@@ -19,8 +19,8 @@ func newFiles() *files {
 	return &files{unreadable: map[types.NamespacedName]string{}, refused: map[types.NamespacedName]int{}}
 }
 
-// note takes in how a read went and reports whether that is to be said: a report
-// that cannot be read is tried every few seconds.
+// note records the result of a read. news is true if the result has to be logged: a report that
+// cannot be read is tried every few seconds.
 func (f *files) note(key types.NamespacedName, refused int, err error) (news bool) {
 	f.allRefused += refused - f.refused[key]
 	news = refused != f.refused[key] && refused > 0

@@ -79,7 +79,7 @@ func spied() (x *Index, published func() map[types.NamespacedName]int) {
 	}
 }
 
-// statuses of an ApplicationSet, with "cluster: health sync [conditions]" a row.
+// statuses of an ApplicationSet, with "cluster: health sync conditions..." a row.
 func rows(x *Index, key types.NamespacedName) []string {
 	var lines []string
 	for _, r := range x.View(key).Rows {

@@ -29,9 +29,9 @@ type Index struct {
 	stale    int // clusters with rows that are not available
 }
 
-// New returns an empty index. Changed is called for every ApplicationSet whose
-// rows or resources became different; it must not call the index. The rows of others
-// are added to its own, and they report their changes themselves.
+// New returns an empty index. changed is called for every ApplicationSet with different rows or
+// resources, and must not call the index. The index adds the rows of others to its own, and they
+// report their changes themselves.
 func New(changed func(types.NamespacedName), others ...Source) *Index {
 	return &Index{
 		changed:  changed,
@@ -94,7 +94,7 @@ func (x *Index) SetWork(w *manifestcache.Work) {
 	})
 }
 
-// DeleteWork takes in that a ManifestWork is gone.
+// DeleteWork removes a ManifestWork.
 func (x *Index) DeleteWork(key types.NamespacedName) {
 	x.update(func(t touched) {
 		if e := x.works[key]; e != nil {
@@ -103,7 +103,7 @@ func (x *Index) DeleteWork(key types.NamespacedName) {
 	})
 }
 
-// SetCluster takes in a ManagedCluster that is new, has changed or is gone.
+// SetCluster adds, replaces or removes a ManagedCluster.
 func (x *Index) SetCluster(state status.Cluster) {
 	x.update(func(t touched) {
 		c := x.cluster(state.Name)
@@ -129,14 +129,15 @@ func (x *Index) SetSearch(r *intermediate.Report) {
 		case s.readBy(found):
 			remembered = nil
 		case remembered == nil && s.search != nil && s.readBy(s.search):
-			// resourcesync began anew: until it has read all clusters, what it said before stands
+			// resourcesync has restarted: its earlier findings remain until it has read all
+			// clusters
 			remembered = x.remembering(key, s.statuses())
 		}
 		x.know(key, s, found, remembered, t)
 	})
 }
 
-// DeleteSearch drops what search said about an ApplicationSet.
+// DeleteSearch removes the findings of search about an ApplicationSet.
 func (x *Index) DeleteSearch(key types.NamespacedName) {
 	x.update(func(t touched) {
 		if s := x.sets[key]; s != nil {
@@ -146,10 +147,10 @@ func (x *Index) DeleteSearch(key types.NamespacedName) {
 	})
 }
 
-// Remember takes in what the report of an ApplicationSet says, read when this
-// process first met it. It stands for what cannot be known otherwise: the resources, and
-// what feedback leaves open. It ends when an intermediate report speaks for all clusters of
-// the ApplicationSet, and 15 minutes after it was read unless search has said nothing yet.
+// Remember records the report of an ApplicationSet that this process has found. It replaces what is
+// not known otherwise: the resources, and what feedback does not contain. It is dropped when an
+// intermediate report covers all clusters of the ApplicationSet. It is also dropped 15 minutes
+// after it was read, unless search has reported nothing yet.
 func (x *Index) Remember(key types.NamespacedName, report *v1alpha1.AppSetStatuses) {
 	x.update(func(t touched) {
 		s := x.set(key)
@@ -159,7 +160,7 @@ func (x *Index) Remember(key types.NamespacedName, report *v1alpha1.AppSetStatus
 	})
 }
 
-// Forget drops what an old report said about an ApplicationSet that is gone.
+// Forget drops the old report of a deleted ApplicationSet.
 func (x *Index) Forget(key types.NamespacedName) {
 	x.update(func(t touched) {
 		if s := x.sets[key]; s != nil {
@@ -176,8 +177,8 @@ func (x *Index) remembering(key types.NamespacedName, report v1alpha1.AppSetStat
 	return m
 }
 
-// endMemory drops a memory. Before search has said anything, it is the only one that has
-// search's words: that nothing was read does not mean that nothing is there.
+// endMemory drops a memory. Until search has reported anything, only the memory has findings of
+// search, and so it stays.
 func (x *Index) endMemory(key types.NamespacedName, m *memory) {
 	x.update(func(t touched) {
 		switch s := x.sets[key]; {
@@ -191,7 +192,7 @@ func (x *Index) endMemory(key types.NamespacedName, m *memory) {
 	})
 }
 
-// know changes what is known about an ApplicationSet from others than its works.
+// know changes what other sources than works have reported about an ApplicationSet.
 func (x *Index) know(key types.NamespacedName, s *set, search *findings, remembered *memory, t touched) {
 	t.add(key, s.know(search, remembered))
 	for _, e := range s.entries {
@@ -199,7 +200,7 @@ func (x *Index) know(key types.NamespacedName, s *set, search *findings, remembe
 	}
 }
 
-// refresh makes the row of an entry anew and reports whether it is another one.
+// refresh updates the row of an entry and reports whether it differs.
 func (x *Index) refresh(e *entry) bool {
 	s := x.set(setOf(e.work))
 	row := e.makeRow(x.cluster(e.work.Namespace).state, s)
@@ -261,6 +262,6 @@ func (x *Index) change(c *cluster, change func(*cluster)) {
 type Source interface {
 	// Sets returns the ApplicationSets that have such rows.
 	Sets() []types.NamespacedName
-	// Rows returns those of an ApplicationSet, sorted by [merge.Compare].
+	// Rows returns the rows of an ApplicationSet, sorted by [merge.Compare].
 	Rows(types.NamespacedName) []*merge.Row
 }

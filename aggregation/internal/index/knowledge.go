@@ -35,8 +35,8 @@ func (p place) compare(o place) int {
 type findings struct {
 	resources merge.ResourceList // of all of list
 	list      []finding          // sorted by place
-	// unread are the clusters that it does not speak for, sorted, and unreadSince is since
-	// when, as RFC 3339.
+	// unread are the clusters that it does not cover, sorted. unreadSince is since when, as RFC
+	// 3339.
 	unread      []string
 	unreadSince string
 }

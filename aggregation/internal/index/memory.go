@@ -13,10 +13,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// remembers is how long what a report said stands once search speaks.
+// remembers is how long an earlier report counts after search has reported.
 const remembers = 15 * time.Minute
 
-// memory is what a report said when this process first met it.
+// memory is the report that this process found when it first read the ApplicationSet.
 type memory struct {
 	resources merge.ResourceList
 	rows      map[string]v1alpha1.ClusterCondition // by App
@@ -53,9 +53,9 @@ func (m *memory) recall(app string, previous *status.Observation) {
 	previous.Revision, previous.Revisions = row.SyncRevision, row.SyncRevisions
 }
 
-// search returns what only search can have found of an Application: since when it
-// is stale, and conditions, as long as nothing else about the Application has
-// changed since, for new feedback is newer knowledge.
+// search returns what only search can have found about an Application: since when it is stale, and
+// conditions. It returns them as long as nothing else about the Application changes, because new
+// feedback is newer.
 func (m *memory) search(now *merge.Row) merge.Search {
 	old := m.rows[now.App]
 	s := merge.Search{StaleSince: old.StaleSince}

@@ -42,7 +42,7 @@ func TestSearchAddsResourcesAndConditions(t *testing.T) {
 }
 
 // A new leader may find no intermediate report in its pod.
-func TestOldReportStandsInForSearch(t *testing.T) {
+func TestOldReport_replacesSearch(t *testing.T) {
 	old := &v1alpha1.AppSetStatuses{
 		Resources: []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "Service", Name: "ui"}},
 		ClusterConditions: []v1alpha1.ClusterCondition{{

@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Sets returns the ApplicationSets that something is known about, in no order.
+// Sets returns all ApplicationSets of the index, in no order.
 func (x *Index) Sets() []types.NamespacedName {
 	keys := x.ownSets()
 	if len(x.others) == 0 {
@@ -37,7 +37,7 @@ func (x *Index) ownSets() []types.NamespacedName {
 	return keys
 }
 
-// Cluster returns what is known about a ManagedCluster.
+// Cluster returns the state of a ManagedCluster.
 func (x *Index) Cluster(name string) status.Cluster {
 	x.mu.Lock()
 	defer x.mu.Unlock()

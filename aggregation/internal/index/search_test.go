@@ -83,7 +83,7 @@ func TestSetSearch_countsForPlacesOfWorksOnly(t *testing.T) {
 }
 
 // Search may not have answered for a part of the fleet since its pod started.
-func TestRemember_untilSearchSpeaksForAllClusters(t *testing.T) {
+func TestRemember_untilSearchCoversAllClusters(t *testing.T) {
 	fleet := func() *Index {
 		x, _ := spied()
 		for _, c := range []string{"a", "b"} {
@@ -138,8 +138,8 @@ func TestRemember_untilSearchSpeaksForAllClusters(t *testing.T) {
 	}
 }
 
-// Search may be away for longer than that: the report is the only one that has its words. Where
-// there is no search, reports have none of them and are held for nothing.
+// Search may be unavailable for longer than that: only the report has its findings. Without search,
+// reports have none of them and are kept for nothing.
 func TestRemember_withoutAnyFile(t *testing.T) {
 	work := compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync")))
 	for name, test := range map[string]struct {

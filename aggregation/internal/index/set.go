@@ -19,16 +19,16 @@ import (
 // set is one ApplicationSet.
 type set struct {
 	entries []*entry // sorted by their rows
-	// applications holds the first entry of each hub Application, by its hash (see entry.sibling).
+	// applications has the first entry of each hub Application by its hash (see entry.sibling).
 	applications map[uint64]*entry
 
-	search *findings // nil until a good intermediate report came
-	// remembered is what the report said, see [Index.Remember].
+	search *findings // nil until a valid intermediate report was read
+	// remembered is the earlier report (see [Index.Remember]).
 	remembered *memory
 
-	// named counts, for each resource of search, the entries in whose place it was found.
+	// named counts, for each resource of search, the entries that have it.
 	named []int32
-	// union is what resources returned last; nil when it has to be made anew.
+	// union is the last result of resources. It is nil after a change.
 	union *merge.ResourceList
 }
 
@@ -38,7 +38,7 @@ type cluster struct {
 	works map[*entry]struct{}
 }
 
-// stale is 1 for a cluster whose rows are Unknown because it is not available.
+// stale is 1 for a cluster whose rows are Unknown because it is unavailable.
 func (c *cluster) stale() int {
 	if len(c.works) > 0 && !c.state.Available {
 		return 1
@@ -50,16 +50,16 @@ func (c *cluster) stale() int {
 type entry struct {
 	work *manifestcache.Work
 	row  *merge.Row
-	// hidden: the work is being withdrawn from one cluster while another one carries
-	// the same Application already, which has one row.
+	// hidden is true if the work is being removed from one cluster while another work carries the
+	// same Application. Only that one has a row.
 	hidden bool
 	// sibling is the next entry of the same hub Application, or of one of the same hash.
 	sibling *entry
 	// found is what search returned about the work's place, nil when nothing.
 	found *finding
 
-	// operation and revision are the last that were seen, and uid is the UID of the
-	// ManifestWork that they were seen on (see [status.FillTransientGaps]).
+	// operation and revision are the last observed ones. uid is the UID of their ManifestWork (see
+	// [status.FillTransientGaps]).
 	uid       types.UID
 	operation contract.OperationFeedback
 	revision  string
@@ -109,8 +109,8 @@ func (s *set) remove(e *entry) {
 	}
 }
 
-// retarget hides or shows the works of an Application that moves from one cluster
-// to another, and reports whether a row came or went.
+// retarget hides or shows the works of an Application that moves between clusters. differs is true
+// if a row was added or removed.
 func (s *set) retarget(app types.NamespacedName) (differs bool) {
 	first := s.applications[hashOf(app)]
 	staying := false
@@ -146,12 +146,12 @@ func (s *set) attach(e *entry) (differs bool) {
 	return s.outdated(differs) || e.leftOut() != before
 }
 
-// readBy reports whether findings speak for the clusters of all works.
+// readBy reports whether findings cover the clusters of all works.
 func (s *set) readBy(f *findings) bool {
 	return len(f.unread) == 0 || !slices.ContainsFunc(s.entries, func(e *entry) bool { return !f.speaksFor(e.work.Namespace) })
 }
 
-// statuses is what the set's report says of rows and resources.
+// statuses returns the rows and resources of the set's report.
 func (s *set) statuses() (statuses v1alpha1.AppSetStatuses) {
 	statuses.Resources = s.resources().Refs()
 	for _, e := range s.entries {
@@ -180,8 +180,8 @@ func (s *set) outdated(differs bool) bool {
 	return differs
 }
 
-// know changes what search and an old report say, and reports whether the resources, or
-// the number of those left out, differ by it.
+// know changes the findings of search and the earlier report. differs is true if that changes the
+// resources, or the number of left out ones.
 func (s *set) know(search *findings, remembered *memory) (differs bool) {
 	before, leftOut := s.resources(), s.leftOut()
 	for _, e := range s.entries {
@@ -229,7 +229,7 @@ func (s *set) unite() (union merge.ResourceList) {
 
 func sameResources(a, b merge.ResourceList) bool { return slices.Equal(a.Refs(), b.Refs()) }
 
-// makeRow says what is known about an Application now.
+// makeRow returns the row with the present state of an Application.
 func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 	app := appOf(e.work)
 	current := e.work.Observe(on)
@@ -253,8 +253,8 @@ func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 	return merge.NewRow(app, e.searched(app, s))
 }
 
-// searched is what search says of the Application. Where it does not speak for the cluster,
-// that is what the report had before, as old as that is.
+// searched returns the findings of search about the Application. If they do not cover its cluster,
+// it returns those of the earlier report, with their age.
 func (e *entry) searched(app merge.App, s *set) merge.Search {
 	if e.found != nil {
 		return e.found.result()
@@ -282,5 +282,5 @@ func (e *entry) share(seen status.Observation) status.Observation {
 
 var seed = maphash.MakeSeed()
 
-// hashOf stands for an Application as a key: half as large.
+// hashOf returns a key for an Application that needs half of the memory.
 func hashOf(app types.NamespacedName) uint64 { return maphash.Comparable(seed, app) }

@@ -21,7 +21,7 @@ type View struct {
 	LeftOut int
 }
 
-// View returns what is known about an ApplicationSet; nothing is an empty view.
+// View returns the rows and resources of an ApplicationSet. It is empty if there are none.
 func (x *Index) View(key types.NamespacedName) View {
 	v := x.view(key)
 	for _, other := range x.others {

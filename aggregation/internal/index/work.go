@@ -21,28 +21,27 @@ func keyOf(w *manifestcache.Work) types.NamespacedName {
 	return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 }
 
-// belongs reports whether the work has a row in a report. Its agent may write any annotation:
-// an ApplicationSet makes Applications in its own namespace only, and a work's name, which
-// nothing can change, begins with the Application's. It may still name another Application of
-// that name: that would take the Applications of the hub to find out.
+// belongs reports whether the work has a row in a report. Its agent may write any annotation. But
+// an ApplicationSet only creates Applications in its own namespace, and the name of a work, which
+// nothing can change, begins with the Application's. It may still name another Application of that
+// name. Only the hub's Applications could show that.
 func belongs(w *manifestcache.Work) bool {
 	set, ok := w.ApplicationSet()
 	prefix := w.HubName + "-"
 	return ok && w.HubName != "" && set.Namespace == w.HubNamespace && strings.HasPrefix(w.Name, prefix[:min(len(prefix), maxPrefix)])
 }
 
-// maxPrefix is how much of an Application's name is always in that of its work, see
-// [contract.SafeWorkName].
+// maxPrefix is how many bytes of an Application's name the name of its ManifestWork always has
+// (see contract.SafeWorkName).
 const maxPrefix = 170
 
-// setOf is the ApplicationSet in whose report the work has a row.
+// setOf returns the ApplicationSet in whose report the work has a row.
 func setOf(w *manifestcache.Work) types.NamespacedName {
 	set, _ := w.ApplicationSet()
 	return set
 }
 
-// placeOf is where the Application is delivered to; without a namespace it is not
-// known yet.
+// placeOf returns where the Application is delivered. Without a namespace that is not known yet.
 func placeOf(w *manifestcache.Work) place { return place{w.Namespace, w.AppNamespace, w.HubName} }
 
 // appOf is the identity of the row.

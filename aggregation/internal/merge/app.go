@@ -7,21 +7,21 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
 
-// App is what the hub has of one Application from OCM alone.
+// App is the state of one Application from OCM alone.
 type App struct {
 	// HubNamespace and HubName are the Application's on the hub.
 	HubNamespace, HubName string
 	// Cluster and Work are namespace and name of its ManifestWork.
 	Cluster, Work string
 
-	// Reported: the managed cluster has said something about the Application.
+	// Reported is true if the managed cluster has reported anything about the Application.
 	Reported               bool
 	Health, Sync, Revision string
-	// Revisions are those of several sources.
+	// Revisions are the revisions of several sources.
 	Revisions []string
 	// OperationStartedAt is RFC 3339, or empty.
 	OperationPhase, OperationStartedAt, OperationMessage string
-	// Conditions came with the feedback, at most one of a type.
+	// Conditions come from the feedback. There is at most one of each type.
 	Conditions []v1alpha1.Condition
 }
 

@@ -13,10 +13,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// conditions returns what both sources say about an Application, sorted. Feedback
-// is pushed within milliseconds and search polled every ten seconds, if it answers at
-// all: where the managed cluster reports, feedback alone decides about the types that
-// it carries, and search has the rest.
+// conditions returns the conditions of an Application from both sources, sorted. Feedback arrives
+// within milliseconds. Search is polled every ten seconds and may not answer. If the managed
+// cluster reports, feedback alone decides about the types that it carries, and search about the
+// others.
 func conditions(a App, search []v1alpha1.Condition) []v1alpha1.Condition {
 	all := slices.Clone(a.Conditions)
 	if argocd.HasFailed(a.OperationPhase) && a.OperationMessage != "" && !healthyAndSynced(a) {
@@ -28,7 +28,7 @@ func conditions(a App, search []v1alpha1.Condition) []v1alpha1.Condition {
 		}
 		all = addType(all, c)
 	}
-	every := slices.Clone(all) // DeleteFunc moves what it looks at
+	every := slices.Clone(all) // DeleteFunc changes its argument
 	all = slices.DeleteFunc(all, func(c v1alpha1.Condition) bool {
 		return c.Type == status.OperationError && slices.ContainsFunc(every, func(other v1alpha1.Condition) bool {
 			return status.RepeatsOperationError(c.Message, contract.Condition(other))
@@ -56,8 +56,8 @@ func healthyAndSynced(a App) bool {
 }
 
 // contradictsOperationError reports whether newer feedback contradicts an operation error that
-// search still remembers: Argo CD never shows one on a healthy, synced Application
-// nor with an operation that succeeded.
+// search still has. Argo CD never shows one on a healthy, synced Application, nor after a
+// successful operation.
 func contradictsOperationError(a App) bool {
 	return healthyAndSynced(a) || a.OperationPhase == argocd.OperationSucceeded
 }

@@ -32,14 +32,14 @@ func (c *Content) Statuses() v1alpha1.AppSetStatuses {
 	return s
 }
 
-// Equal reports whether two contents say the same, whatever did not fit.
+// Equal reports whether two contents are equal, without the numbers of what was left out.
 func (c *Content) Equal(o *Content) bool {
 	return c.Summary == o.Summary &&
 		slices.Equal(c.Resources.refs, o.Resources.refs) && slices.EqualFunc(c.Rows, o.Rows, (*Row).Equal)
 }
 
-// Bytes returns the size of the content as JSON, to the byte when there are rows
-// and resources and a little more otherwise.
+// Bytes returns the size of the content as JSON. It is exact if there are rows and resources, and
+// slightly larger otherwise.
 func (c *Content) Bytes() int {
 	n := frameBytes(c.Summary) + c.Resources.bytes
 	for _, r := range c.Rows {
@@ -48,16 +48,15 @@ func (c *Content) Bytes() int {
 	return n
 }
 
-// frameBytes is what stands around rows and resources. Each list has one comma
-// less than members, which the sum of Bytes counts.
+// frameBytes is the size of the JSON around rows and resources. Each list has one comma less than
+// members, which the sum of Bytes counts.
 func frameBytes(s v1alpha1.ReportSummary) int {
 	return len(`{"resources":[],"clusterConditions":[],"summary":}`) + jsonBytes(s) - 2
 }
 
-// Truncate returns the content of a report that takes at most budget bytes as JSON, from
-// rows that are sorted by [Compare]. When all of it does not fit, messages get
-// shorter first; then rows are left out, healthy ones before the others and from
-// the end; resources never take more than a quarter.
+// Truncate returns the content of a report with at most budget bytes as JSON. The rows are sorted
+// by [Compare]. If not everything fits, it first shortens messages. Then it leaves out rows,
+// healthy ones before others and from the end. Resources never use more than a quarter.
 func Truncate(rows []*Row, resources ResourceList, budget int) Content {
 	c := Content{Rows: rows, Resources: resources, Summary: Summarize(rows)}
 	if c.Bytes() <= budget {

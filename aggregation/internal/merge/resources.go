@@ -41,8 +41,8 @@ func Resources(refs []v1alpha1.ResourceRef) ResourceList {
 // Refs returns the resources; the caller must not change them.
 func (l ResourceList) Refs() []v1alpha1.ResourceRef { return l.refs }
 
-// truncate returns the first resources that take at most budget bytes together. One that
-// does not fit takes no room away from those after it.
+// truncate returns the first resources with at most budget bytes together. A resource that does not
+// fit is skipped, and later ones may fit.
 func (l ResourceList) truncate(budget int) ResourceList {
 	if l.bytes <= budget {
 		return l
@@ -57,7 +57,7 @@ func (l ResourceList) truncate(budget int) ResourceList {
 	return fitting
 }
 
-// Only returns the resources of which keep says so, by their place in Refs.
+// Only returns the resources that keep accepts by their index in Refs.
 func (l ResourceList) Only(keep func(i int) bool) ResourceList {
 	kept := 0
 	for i := range l.refs {

@@ -11,17 +11,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
 
-// Row is one row of a report. It is never changed after [NewRow], so two equal
-// pointers are two equal rows: a caller that keeps rows can see what changed
-// without looking into them.
+// Row is one row of a report. It never changes after [NewRow], so equal pointers are equal rows. A
+// caller that keeps rows can find changes without comparing fields.
 type Row struct {
 	v1alpha1.ClusterCondition
 
 	bytes int // of the row as JSON
 }
 
-// NewRow makes the row of an Application. Search is what the intermediate report
-// says about it.
+// NewRow returns the row of an Application. search has the findings of the intermediate report
+// about it.
 func NewRow(a App, search Search) *Row {
 	return newRow(v1alpha1.ClusterCondition{
 		Cluster:                 a.Cluster,
@@ -50,7 +49,7 @@ func newRow(c v1alpha1.ClusterCondition) *Row {
 	return &Row{ClusterCondition: c, bytes: jsonBytes(c)}
 }
 
-// Equal reports whether two rows say the same.
+// Equal reports whether two rows are equal.
 func (r *Row) Equal(o *Row) bool {
 	return r == o || r.bytes == o.bytes &&
 		r.App == o.App && r.Cluster == o.Cluster &&

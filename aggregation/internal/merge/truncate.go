@@ -10,9 +10,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// messageLimits are the lengths, in characters, that messages are shortened to: few steps,
-// so that a report near its budget does not rewrite every message on every change.
-// What is shorter than the last says too little to be worth its row.
+// messageLimits are the lengths, in characters, to which messages are shortened. There are few
+// steps, so that a report near its limit does not rewrite every message on every change. A message
+// shorter than the last step would have too little information.
 var messageLimits = [...]int{1024, 768, 512, 384, 256, 192, 128, 96, 64}
 
 const ellipsis = "…"
@@ -42,9 +42,8 @@ func longestLimit(rows []*Row, budget int) (limit int, fits bool) {
 	return messageLimits[len(messageLimits)-1], false
 }
 
-// dropRows keeps the rows that fit once all messages are as short as they get: the
-// worst first, and among equals the first. A row that does not fit takes no room
-// away from those after it.
+// dropRows keeps the rows that fit with the shortest messages: the worst ones first, and equal ones
+// in their order. A row that does not fit is skipped, and later ones may fit.
 func dropRows(rows []*Row, budget int) []*Row {
 	keep := make([]bool, len(rows))
 	kept := 0
@@ -140,8 +139,8 @@ func runeBytes(r rune, n int) int {
 	return n
 }
 
-// shorten returns rows whose messages have at most limit characters. Rows that are
-// short enough stay the same pointers.
+// shorten returns rows with messages of at most limit characters. Rows that are short enough keep
+// their pointers.
 func shorten(rows []*Row, limit int) []*Row {
 	out := make([]*Row, len(rows))
 	for i, r := range rows {

@@ -10,14 +10,14 @@ import (
 // Batch is the changes that one write carries; the zero Batch is none.
 type Batch struct {
 	Changes int
-	First   time.Time // when the first of them came
+	First   time.Time // when the first of them arrived
 }
 
 // pending is a report's changes that are not written yet.
 type pending struct {
 	Batch
 	due time.Time
-	// stormed: a storm has held it back, which gathers by itself.
+	// stormed is true if a burst has delayed it.
 	stormed bool
 }
 

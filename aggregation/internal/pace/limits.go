@@ -5,25 +5,26 @@ package pace
 
 import "time"
 
-// Delay is the wait of a lone change: what belongs together, such as the work and the row of
-// one sync, comes within it, and a person does not notice it.
+// Delay is the wait of a single change. Changes that belong together, such as the work and the row
+// of one sync, arrive within this time, and a person does not notice it.
 const Delay = 100 * time.Millisecond
 
-// Limits are what an operator says about it.
+// Limits are the settings of an operator.
 type Limits struct {
-	// Interval is the least time from the beginning of one write of a report to that of
-	// the next. All else is a multiple of it.
+	// Interval is the shortest time between the beginnings of two writes of a report. All other
+	// times are multiples of it.
 	Interval time.Duration
 }
 
 // distanceMost is how many intervals lie between the writes of a report that keeps changing.
 const distanceMost = 4
 
-// quiet is for how many intervals after a write nothing comes when changes do not go on.
+// quiet is the number of intervals without a change after which changes no longer count as
+// continuing.
 const quiet = 8
 
-// next returns the distance that the write after this one has to keep from it. It doubles while
-// changes go on, short of a storm.
+// next returns the interval between this write and the next one. It doubles while changes continue,
+// outside a burst.
 func (l Limits) next(last history, now *pending) time.Duration {
 	if last.distance == 0 || now.stormed || now.First.Sub(last.writtenAt) > quiet*l.Interval {
 		return l.Interval
@@ -31,9 +32,9 @@ func (l Limits) next(last history, now *pending) time.Duration {
 	return min(2*last.distance, distanceMost*l.Interval)
 }
 
-// wait returns how long a change is held back at least. The beginnings of writes keep a distance,
-// at least twice as long as the last one lasted, since a slow write means that the server has
-// much to do. It is never longer than in a storm.
+// wait returns the shortest delay of a change. Writes begin with an interval between them. It is at
+// least twice as long as the last write took, because a slow write means that the server is busy.
+// The delay is never longer than in a burst.
 func (l Limits) wait(last history, now time.Time) time.Duration {
 	if last.writtenAt.IsZero() {
 		return Delay

@@ -27,8 +27,8 @@ func New(limits Limits) *Pacer {
 	return &Pacer{limits: limits, waiting: map[types.NamespacedName]*pending{}, last: map[types.NamespacedName]history{}}
 }
 
-// Changed notes a change. look says that the report has to be looked at after wait;
-// without it that is arranged already.
+// Changed records a change. look is true if the caller has to check the report after wait.
+// Otherwise a check is already scheduled.
 func (p *Pacer) Changed(key types.NamespacedName, now time.Time) (wait time.Duration, look bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,8 +42,7 @@ func (p *Pacer) Changed(key types.NamespacedName, now time.Time) (wait time.Dura
 	return wait, true
 }
 
-// Take returns the changes that are due, and none when there are none. While there
-// are some that have to wait, it returns for how long.
+// Take returns the changes that are due, if any. If changes have to wait, it returns for how long.
 func (p *Pacer) Take(key types.NamespacedName, now time.Time) (b Batch, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +108,7 @@ func (p *Pacer) Failed(key types.NamespacedName, b Batch, now time.Time) {
 	p.wait(key, &pending{Batch: b, due: now})
 }
 
-// Forget drops a report that is gone.
+// Forget drops a report that does not exist any more.
 func (p *Pacer) Forget(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -145,7 +145,7 @@ func TestPacerSumsUpWrites(t *testing.T) {
 	}
 }
 
-// In a storm every report that waits is looked at every 0.4 seconds.
+// In a burst every waiting report is checked every 0.4 seconds.
 func BenchmarkTakeInAStorm(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

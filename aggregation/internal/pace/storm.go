@@ -6,23 +6,24 @@ package pace
 import "time"
 
 const (
-	// stormRate is how many changes a second, over all reports, may go on for ever
-	// without being a storm: five times what a busy fleet has.
+	// stormRate is the rate of changes per second, over all reports, that may continue without
+	// counting as a burst. It is five times the rate of a busy fleet.
 	stormRate = 25
-	// stormBegins is the level of the flood above which there is a storm: as many
-	// changes at once, or stormRate exceeded by as many.
+	// stormBegins is the level at which a burst begins: so many changes at once, or so many more
+	// than stormRate.
 	stormBegins = 25
-	// stormMost bounds the level, so that a storm is over as soon as nothing came for
-	// (stormMost - stormBegins) / stormRate = 0.4 s. An API server at its limit
-	// pauses for less; to take such a pause for the end would cost a write of every report.
+	// stormMost limits the level, so that a burst is over after (stormMost - stormBegins) /
+	// stormRate = 0.4 s without a change. An API server at its limit pauses for less. Taking such a
+	// pause for the end would cost a write of every report.
 	stormMost = 35
-	// stormWaits and stormWaitsMost are how many intervals a storm may hold a report
-	// back at least and at most, and stormShare is how many times as long as the
-	// writes of the reports that wait take, between the two: see [Limits.patience].
+	// stormWaits and stormWaitsMost are the fewest and the most intervals for which a burst may
+	// delay a report. In between, the delay is stormShare times the duration of the writes of the
+	// waiting reports (see [Limits.patience]).
 	stormWaits = 6
 	stormShare = 20
-	// lookEvery is the time between two looks at reports that wait for the end of a storm: of
-	// 10,000 each is looked at every four seconds, which is less than their writes take then.
+	// lookEvery is the time between two checks of reports that wait for the end of a burst. With
+	// 10,000 reports, each is checked every four seconds, which is less than their writes take
+	// then.
 	lookEvery = 400 * time.Microsecond
 )
 
@@ -42,7 +43,7 @@ func (f *flood) now(now time.Time) float64 {
 	return max(0, f.level-stormRate*now.Sub(f.at).Seconds())
 }
 
-// over returns when the storm is over if nothing else comes, 0 when there is none.
+// over returns when the burst is over without further changes, or 0 if there is none.
 func (f *flood) over(now time.Time) time.Duration {
 	excess := f.now(now) - stormBegins
 	if excess <= 0 {
@@ -51,14 +52,11 @@ func (f *flood) over(now time.Time) time.Duration {
 	return max(time.Millisecond, time.Duration(excess/stormRate*float64(time.Second)))
 }
 
-// patience returns how long a storm may hold changes back when one write of each
-// report that waits takes so long, one after the other.
+// patience returns how long a burst may delay changes. writes is the duration of one write of each waiting report, one after the other.
 //
-// What a write costs the API server grows with the report, not with what changed,
-// so what a storm costs is a write of each report for each time that they are held
-// back. That is to be a twentieth of the time, which leaves the rest to the changes
-// themselves. Three seconds by default cost little with few or small reports; and
-// people watch a storm, too, so fifteen is the most.
+// The cost of a write depends on the size of the report and not on the changes. So a burst costs one write of each report for each delay. That
+// should be a twentieth of the time, which leaves the rest to the changes themselves. The default of three seconds costs little with few or
+// small reports. People also watch a burst, so fifteen seconds is the longest delay.
 func (l Limits) patience(writes time.Duration) time.Duration {
 	return min(max(stormShare*writes, stormWaits*l.Interval), stormWaitsMost*l.Interval)
 }

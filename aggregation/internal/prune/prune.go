@@ -29,9 +29,9 @@ type Pruner struct {
 	Writer client.Writer
 }
 
-// Prune removes the reports of an ApplicationSet if it is positively gone. Report
-// is the metadata of the report that was seen, nil when there is none. It returns
-// whether the ApplicationSet is gone and whether a report was deleted. Its file is resourcesync's.
+// Prune removes the report of an ApplicationSet if the API server confirms that the ApplicationSet
+// does not exist. report is the metadata of the observed report, or nil. It returns whether the
+// ApplicationSet is gone and whether a report was deleted. resourcesync removes its file.
 func (p *Pruner) Prune(ctx context.Context, key types.NamespacedName, report *metav1.PartialObjectMetadata) (gone, deleted bool, err error) {
 	err = p.Live.Get(ctx, key, argocd.ApplicationSetMetadata())
 	if err == nil {
@@ -41,7 +41,7 @@ func (p *Pruner) Prune(ctx context.Context, key types.NamespacedName, report *me
 		return false, false, fmt.Errorf("get ApplicationSet: %w", err)
 	}
 	if report != nil {
-		// Only the report that was seen: one that was created since is another client's.
+		// Only the observed report is deleted. A later one belongs to another client.
 		err := p.Writer.Delete(ctx, report, client.Preconditions{UID: &report.UID, ResourceVersion: &report.ResourceVersion})
 		if client.IgnoreNotFound(err) != nil {
 			return true, false, fmt.Errorf("delete report: %w", err)
@@ -51,8 +51,8 @@ func (p *Pruner) Prune(ctx context.Context, key types.NamespacedName, report *me
 	return true, deleted, nil
 }
 
-// isConfirmedNotFound reports whether the API server itself said that it has no such object.
-// A server that does not serve ApplicationSets at all answers 404 as well.
+// isConfirmedNotFound reports whether the API server itself reports that the object does not exist.
+// A server that does not serve ApplicationSets also returns 404.
 func isConfirmedNotFound(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -25,8 +25,8 @@ type Queue struct {
 // NewQueue returns a queue that keeps the limits.
 func NewQueue(limits pace.Limits) *Queue { return &Queue{pacer: pace.New(limits)} }
 
-// Changed enqueues the report of an ApplicationSet whose rows or resources differ, for when it
-// is due.
+// Changed enqueues the report of an ApplicationSet with changed rows or resources for the time when
+// it is due.
 func (q *Queue) Changed(key types.NamespacedName) {
 	queue := q.queue.Load()
 	if queue == nil {

@@ -28,7 +28,7 @@ import (
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=get;list;watch;create;update
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler keeps the report of each ApplicationSet as the index says.
+// Reconciler keeps the report of each ApplicationSet equal to the index.
 type Reconciler struct {
 	cached client.Reader
 	live   client.Reader
@@ -101,8 +101,8 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, ch
 	return true, r.update(ctx, key, report, view, changes)
 }
 
-// report returns what is known about the report, nil when there is none. It reads
-// the content only when it is not known any more.
+// report returns the state of the report, or nil if it does not exist. It reads the content only if
+// it is not known any more.
 func (r *Reconciler) report(ctx context.Context, key types.NamespacedName) (*storedReport, error) {
 	seen := Metadata()
 	if err := r.cached.Get(ctx, key, seen); apierrors.IsNotFound(err) {
@@ -125,10 +125,9 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName) (*sto
 	return known, nil
 }
 
-// load reads a report. Only what it says when this process first meets it can be
-// knowledge that this process lacks, and only what search once said: without a
-// directory for intermediate reports no report ever says it, so that whatever differs from
-// what is known was written by others.
+// load reads a report. Only at the first time its content can have knowledge that this process does
+// not have, and only findings of search. Without a directory for intermediate reports no report has
+// those. Then everything that differs was written by others.
 func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *storedReport) (*storedReport, error) {
 	report, statuses, err := readReport(ctx, r.live, key)
 	if err != nil {
@@ -141,7 +140,7 @@ func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *
 	}
 	if known != nil && known.meta.UID == report.meta.UID {
 		report.own = report.own || known.own
-		// What changed cannot be seen: a field in a row that is not of the API.
+		// The difference is invisible: a row has a field that is not in the API.
 		report.rewrite = report.rewrite || known.content.Equal(&report.content)
 	}
 	if first && report.own && statuses != nil && !r.store.Missing() {
@@ -178,7 +177,7 @@ func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have 
 	}
 	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metadata, Statuses: content.Statuses()}
 	if err := r.writer.Update(ctx, report, client.FieldOwner(fieldOwner)); err != nil {
-		r.tracker.keep(key, nil) // it is not what the cache said, or its state is unknown now
+		r.tracker.keep(key, nil) // the write failed with a conflict, or its result is unknown
 		if apierrors.IsNotFound(err) {
 			return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("multiclusterapplicationsetreports").GroupResource(), key.Name, err)
 		}
@@ -198,8 +197,8 @@ func (r *Reconciler) recordWrite(ctx context.Context, key types.NamespacedName, 
 	r.recorder.recordLeftOut(ctx, meta, before, content.RowsLeftOut)
 }
 
-// reconcileMissing removes what is left of an ApplicationSet that the cache does not
-// have, once the API server confirms that it is gone.
+// reconcileMissing removes the report and the memory of an ApplicationSet that the cache does not
+// have, once the API server confirms that it does not exist.
 func (r *Reconciler) reconcileMissing(ctx context.Context, key types.NamespacedName, report *storedReport) (done bool, err error) {
 	var meta *metav1.PartialObjectMetadata
 	if report != nil {

@@ -176,7 +176,7 @@ func (b *bench) expect(why, health string, writes int) {
 	}
 }
 
-// An answer that is lost says nothing about whether the write was done.
+// A lost response does not show whether the write was made.
 func TestReconcile_failedUpdateIsWrittenAgain(t *testing.T) {
 	for name, refuse := range map[string]error{
 		"timeout":  apierrors.NewTimeoutError("lost", 1),
@@ -195,7 +195,7 @@ func TestReconcile_failedUpdateIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// A watch that was interrupted shows a report that was made anew as a change of the old one.
+// An interrupted watch shows a re-created report as a change of the old one.
 func TestReconcile_readsRecreatedReport(t *testing.T) {
 	b := newBench(t)
 	b.server.report.UID = "second"

@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// reportKind is the kind of a report, whose metadata is watched.
+// reportKind is the kind of a report. Only its metadata is watched.
 const reportKind = "MulticlusterApplicationSetReport"
 
 // fieldOwner is the field manager of a report.
@@ -36,9 +36,9 @@ func Metadata() *metav1.PartialObjectMetadata {
 	return m
 }
 
-// readReport reads a report with its content; nil means that there is none. The
-// schema of a report leaves its rows open, so another client may have written what
-// cannot be one: then there is no content, and the report is to be written again.
+// readReport reads a report with its content. nil means that it does not exist. The schema of a
+// report does not restrict its rows, so another client may have written an invalid one. Then there
+// is no content, and the report has to be written again.
 func readReport(ctx context.Context, live client.Reader, key types.NamespacedName) (*storedReport, *v1alpha1.AppSetStatuses, error) {
 	var report v1alpha1.MulticlusterApplicationSetReport
 	err := live.Get(ctx, key, &report)
@@ -79,9 +79,9 @@ func labelFor(key types.NamespacedName) string {
 	return contract.LabelValue(key.Namespace + "." + key.Name)
 }
 
-// metadataFor returns the metadata of a report that holds content, and whether it
-// differs from what it is now. What is not ours stays: the write replaces all of it,
-// but the API server refuses it when the report is newer than meta.
+// metadataFor returns the metadata of a report with that content, and whether it differs from meta.
+// Foreign labels and annotations stay. The write replaces all metadata, but the API server rejects
+// it if the report is newer than meta.
 func metadataFor(key types.NamespacedName, meta *metav1.ObjectMeta, content *merge.Content) (next metav1.ObjectMeta, differs bool) {
 	meta.DeepCopyInto(&next)
 	next.ManagedFields = nil // absent, they stay the API server's business
@@ -107,11 +107,11 @@ func envelopeBytes(meta *metav1.ObjectMeta) int {
 	return len(data) + envelopeReserve
 }
 
-// envelopeReserve is for kind and API version, for annotations that are about to
-// be added, and for what the API server writes into the metadata of a new report.
+// envelopeReserve is room for kind and API version, for annotations that will be added, and for
+// what the API server adds to the metadata of a new report.
 const envelopeReserve = 2048
 
-// leftOut returns how many rows a report says that it does not hold.
+// leftOut returns the number of rows that a report does not have.
 func leftOut(meta *metav1.PartialObjectMetadata) int {
 	n, err := strconv.Atoi(meta.Annotations[contract.RowsLeftOutAnnotation])
 	if err != nil {

@@ -34,11 +34,11 @@ type Options struct {
 	SizeLimit int
 	// Queue gets the changes of the index.
 	Queue *Queue
-	// Index is what the reports say.
+	// Index has the content of the reports.
 	Index *index.Index
 	// WaitForSync returns once the index has all that was there at start.
 	WaitForSync func(context.Context) error
-	// Pruner removes the reports of ApplicationSets that are gone.
+	// Pruner removes the reports of deleted ApplicationSets.
 	Pruner *prune.Pruner
 	// Store has the intermediate reports.
 	Store *intermediate.Store
@@ -95,7 +95,7 @@ type eventSource struct {
 	synced []toolscache.InformerSynced
 }
 
-// Start looks at every ApplicationSet and report once, then at those that change.
+// Start enqueues every ApplicationSet and report once, and then those that change.
 func (t *eventSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	t.queue.open(queue)
 	return errors.Join(
@@ -152,7 +152,7 @@ func keyOf(object any) (key types.NamespacedName, ok bool) {
 	return key, err == nil
 }
 
-// uidOf returns the UID of an object that is gone, as far as the informer knew it.
+// uidOf returns the UID of a deleted object, if the informer has it.
 func uidOf(object any) types.UID {
 	if last, lost := object.(toolscache.DeletedFinalStateUnknown); lost {
 		object = last.Obj

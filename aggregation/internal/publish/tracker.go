@@ -22,10 +22,10 @@ const (
 // storedReport is a report as it is on the API server, as this process last read or wrote it.
 type storedReport struct {
 	meta *metav1.PartialObjectMetadata
-	// own: aggregation manages the report (see [isOwn]).
+	// own is true if aggregation manages the report (see [isOwn]).
 	own bool
-	// content is what it says; rewrite is true when it also says what we never write,
-	// so that it has to be written again whatever content is.
+	// content is its content. rewrite is true if it also has fields that we never write, so that it
+	// has to be written again, whatever the content is.
 	content merge.Content
 	rewrite bool
 }
@@ -34,15 +34,15 @@ type storedReport struct {
 type tracker struct {
 	mu      sync.Mutex
 	reports map[types.NamespacedName]*storedReport
-	// loaded are the reports that were looked for once: what is found there from then on
-	// is younger than the cache of this process.
+	// loaded are the reports that were read once. A report that appears later is newer than the
+	// cache of this process.
 	loaded map[types.NamespacedName]struct{}
-	// deleted are the last reports whose deletion was seen. The answer to a write may
-	// come later than the deletion of what it wrote.
+	// deleted are the last reports with an observed deletion. The response to a write may arrive
+	// after the deletion of what it wrote.
 	deleted map[types.NamespacedName]types.UID
 	// foreign are the reports that have an ApplicationSet's name and that aggregation does not manage.
 	foreign map[types.NamespacedName]types.UID
-	// retries counts the answers in a row that only said that the cache is behind.
+	// retries counts consecutive conflicts because of a cache that is behind.
 	retries map[types.NamespacedName]int
 }
 
@@ -56,14 +56,14 @@ func newTracker() *tracker {
 	}
 }
 
-// known returns a report, nil when it has to be read.
+// known returns a report, or nil if it has to be read.
 func (t *tracker) known(key types.NamespacedName) *storedReport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.reports[key]
 }
 
-// markLoaded records that a report was looked for, and reports whether it is the first time.
+// markLoaded records that a report was read, and reports whether it was the first time.
 func (t *tracker) markLoaded(key types.NamespacedName) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,7 +72,7 @@ func (t *tracker) markLoaded(key types.NamespacedName) (first bool) {
 	return !before
 }
 
-// keep stores a report as it was read or written; nil means that nothing is known.
+// keep stores a report after a read or write. nil means that nothing is known.
 func (t *tracker) keep(key types.NamespacedName, report *storedReport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,8 +94,8 @@ func (t *tracker) recordDeletion(key types.NamespacedName, uid types.UID) {
 	}
 }
 
-// setForeign records whether a report is foreign, and reports whether it became so; no UID
-// means that there is none, or that aggregation manages it.
+// setForeign records whether a report is foreign, and reports whether it became foreign. An empty
+// UID means that it does not exist, or that aggregation manages it.
 func (t *tracker) setForeign(key types.NamespacedName, uid types.UID) (became bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,7 +128,7 @@ func (t *tracker) retry(key types.NamespacedName) time.Duration {
 	return wait
 }
 
-// forget drops what is known about the report of an ApplicationSet that is gone.
+// forget drops the report of a deleted ApplicationSet.
 func (t *tracker) forget(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

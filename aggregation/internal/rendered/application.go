@@ -20,7 +20,7 @@ type Application struct {
 	Namespace, Name, resourceVersion string
 	uid                              types.UID
 
-	// Set is the owning ApplicationSet; empty when there is no row to make.
+	// Set is the owning ApplicationSet. It is empty if the Application has no row.
 	Set types.NamespacedName
 	// Cluster is the target, which the destination's namespace names.
 	Cluster string
@@ -50,7 +50,7 @@ func Compact(object any) (any, error) {
 		feedback: read(full.Status, &rejected),
 	}
 	set := contract.Name(full.OwningApplicationSet(), &rejected)
-	// One that asks to be pulled is propagation's, whatever else it says of itself.
+	// propagation handles an Application that asks for pull delivery, whatever other labels it has.
 	if set != "" && a.Cluster != "" && !contract.IsPulled(full.Labels) {
 		a.Set = types.NamespacedName{Namespace: a.Namespace, Name: manifestcache.Intern(set)}
 	}
@@ -68,8 +68,8 @@ func target(spec json.RawMessage) string {
 	return s.Destination.Namespace
 }
 
-// read takes from an Application's status what a managed cluster would report of one
-// that is pulled, within the same bounds.
+// read returns from an Application's status what a managed cluster would report about a pulled one,
+// with the same limits.
 func read(raw json.RawMessage, rejected *contract.Rejected) contract.Feedback {
 	var s struct {
 		Health struct{ Status string }

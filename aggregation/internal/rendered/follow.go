@@ -46,9 +46,9 @@ func source(config *rest.Config) (slim.Source, error) {
 	})
 }
 
-// Follower keeps rows as the hub has the Applications. It is a manager's runnable, works
-// without a lease, and has a cache of its own: an Application that cannot be read keeps
-// nothing else waiting.
+// Follower keeps rows up to date with the hub's Applications. It is a runnable of the manager that
+// needs no leader election. It has a separate cache, so that an Application that cannot be read
+// delays nothing else.
 type Follower struct {
 	rows                   *Rows
 	applications, clusters cache.Cache
@@ -118,7 +118,7 @@ func (f *Follower) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// follow connects the rows to both caches and returns once they know all that was there.
+// follow connects the rows to both caches, and returns after both first lists.
 func (f *Follower) follow(ctx context.Context) error {
 	applications, err := f.applications.GetInformer(ctx, &argocd.Application{}, cache.BlockUntilSynced(false))
 	if err != nil {

@@ -40,8 +40,7 @@ type cluster struct {
 	entries map[*entry]struct{}
 }
 
-// New returns rows without any. Changed is called for every ApplicationSet whose rows
-// became different.
+// New returns empty Rows. changed is called for every ApplicationSet with different rows.
 func New(changed func(types.NamespacedName)) *Rows {
 	return &Rows{
 		changed:      changed,
@@ -90,7 +89,7 @@ func (r *Rows) Set(a *Application) {
 	})
 }
 
-// Delete takes in that an Application is gone.
+// Delete removes an Application.
 func (r *Rows) Delete(key types.NamespacedName) {
 	r.update(func(touched map[types.NamespacedName]struct{}) {
 		if e := r.applications[key]; e != nil {
@@ -99,7 +98,7 @@ func (r *Rows) Delete(key types.NamespacedName) {
 	})
 }
 
-// SetCluster takes in a ManagedCluster that is new, has changed or is gone.
+// SetCluster adds, replaces or removes a ManagedCluster.
 func (r *Rows) SetCluster(state status.Cluster) {
 	r.update(func(touched map[types.NamespacedName]struct{}) {
 		c := r.cluster(state.Name)
@@ -159,7 +158,7 @@ func (r *Rows) dropIfEmpty(c *cluster) {
 	}
 }
 
-// refresh makes the row of an entry anew.
+// refresh updates the row of an entry.
 func (r *Rows) refresh(e *entry, touched map[types.NamespacedName]struct{}) {
 	a := e.application
 	seen := status.FillTransientGaps(e.seen, status.Rendered(a.uid, a.feedback, r.cluster(a.Cluster).state))
@@ -172,8 +171,8 @@ func (r *Rows) refresh(e *entry, touched map[types.NamespacedName]struct{}) {
 	touched[a.Set] = struct{}{}
 }
 
-// rowOf makes a row. In the place of a work's name it has the one that all works of
-// the Application begin with: there are as many as there are phases, waves and shards.
+// rowOf returns a row. Instead of the name of a work it has the common beginning of the names of
+// all works of the Application. There is one for each phase, wave and shard.
 func rowOf(a *Application, seen *status.Observation) *merge.Row {
 	app := merge.App{
 		HubNamespace: a.Namespace, HubName: a.Name, Cluster: a.Cluster, Work: contract.RenderedWorkName(a.Name, ""),

@@ -35,7 +35,7 @@ func away(name string) status.Cluster {
 	return status.Cluster{Name: name, Exists: true, Since: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), Message: "no lease."}
 }
 
-// lines are the rows of guestbook, "application on cluster: health sync [conditions]" each.
+// lines are the rows of guestbook, "application on cluster: health sync conditions..." each.
 func lines(r *Rows) []string {
 	all := []string{}
 	for _, row := range r.Rows(guestbook) {
@@ -89,7 +89,7 @@ func TestRowsAreSorted(t *testing.T) {
 
 // A cluster that is away is Unknown whatever its Application still says: the mark on
 // its ManifestWork comes later, or never when propagation does not set it.
-func TestAClusterThatIsAwayIsUnknown(t *testing.T) {
+func TestRows_unreachableClusterIsUnknown(t *testing.T) {
 	r, told := spied()
 	r.Set(compact(t, application("a", "cluster1", healthy)))
 	expect(t, "without a ManagedCluster", lines(r), []string{"argocd/a/cluster1/a on cluster1: Unknown Synced ClusterUnreachable"})
@@ -139,9 +139,8 @@ func TestRows_reportOnlyDifferences(t *testing.T) {
 	}
 }
 
-// One that is made again under its name begins anew: what ran in its earlier life is
-// not its operation.
-func TestRows_recreatedApplicationStartsAnew(t *testing.T) {
+// A re-created Application starts again: an operation of its earlier life does not belong to it.
+func TestRows_recreatedApplicationStartsAgain(t *testing.T) {
 	r, _ := spied()
 	r.SetCluster(available("cluster1"))
 	r.Set(compact(t, application("a", "cluster1", healthy)))

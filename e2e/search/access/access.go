@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access decides who asks the stand-in for search v2 and what they may
-// see, as the real service does: by TokenReview and SubjectAccessReview. It remembers
-// nothing: what the service keeps for a minute ends at once here.
+// Package access authenticates the callers of the stand-in for search v2 and decides what they may
+// see, by TokenReview and SubjectAccessReview like the real service. It caches nothing, where the
+// service caches for a minute.
 package access
 
 import (
@@ -19,15 +19,15 @@ import (
 )
 
 var (
-	// ErrInvalidToken says that no account has this token.
+	// ErrInvalidToken means that the token belongs to no account.
 	ErrInvalidToken = errors.New("invalid token")
-	// ErrUnresolved says that what an account may see could not be found out.
+	// ErrUnresolved means that the rights of an account could not be reviewed.
 	ErrUnresolved = errors.New("access is not resolved")
 )
 
 // Grant is what a caller may see.
 type Grant struct {
-	// Everything: the caller may do everything, and sees the hub's objects too.
+	// Everything is true if the caller may do everything, and also sees the hub's objects.
 	Everything bool
 	// AllManaged: every managed cluster.
 	AllManaged bool
@@ -35,10 +35,11 @@ type Grant struct {
 	Clusters map[string]bool
 }
 
-// Reviewer tells callers apart.
+// Reviewer authenticates callers.
 type Reviewer interface {
-	// Review returns what the caller with a token may see of clusters: [ErrInvalidToken] for a
-	// token of no account, [ErrUnresolved], or any other error when it is not known whose token it is.
+	// Review returns what the caller with a token may see of clusters. The error is
+	// [ErrInvalidToken] for a token of no account, [ErrUnresolved], or another error if the token
+	// could not be reviewed.
 	Review(ctx context.Context, token string, clusters []string) (Grant, error)
 }
 
@@ -57,8 +58,8 @@ func (t Tokens) Review(_ context.Context, token string, _ []string) (Grant, erro
 // hub asks the hub's API server.
 type hub struct{ client kubernetes.Interface }
 
-// Hub returns a Reviewer that asks the hub's API server. The configuration's
-// account must be allowed to create token reviews and subject access reviews.
+// Hub returns a Reviewer that uses the hub's API server. The account of config must be allowed to
+// create token reviews and subject access reviews.
 func Hub(config *rest.Config) (Reviewer, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -67,8 +68,8 @@ func Hub(config *rest.Config) (Reviewer, error) {
 	return hub{client}, nil
 }
 
-// Review reviews the token, without an audience, and goes through the service's rules; the
-// first that holds decides.
+// Review reviews the token without an audience, and then applies the service's rules. The first
+// rule that matches decides.
 func (h hub) Review(ctx context.Context, token string, clusters []string) (grant Grant, err error) {
 	review, err := h.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token},

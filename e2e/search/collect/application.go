@@ -11,15 +11,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
 )
 
-// hostingAnnotation names the ApplicationSet of a pulled Application, as
-// <namespace>/<name>. It is spelled here and not taken from the product's
-// constants: the collector is not ours, and reads what it reads.
+// hostingAnnotation names the ApplicationSet of a pulled Application, as <namespace>/<name>. It is
+// a copy of the product's constant, because the real collector belongs to another project.
 const hostingAnnotation = "apps.open-cluster-management.io/hosting-applicationset"
 
 // maxMessage is the most runes of a condition's message.
 const maxMessage = 512
 
-// addApplication adds what the collector knows of an Argo CD Application.
+// addApplication adds the columns of an Argo CD Application.
 func addApplication(data map[string]any, object *unstructured.Unstructured) {
 	text := func(path ...string) string {
 		value, _, _ := unstructured.NestedString(object.Object, path...)

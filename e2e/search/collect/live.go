@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package collect fills a search table from what it watches on real clusters,
-// as the collectors of search v2 do.
+// Package collect fills a search table from watches of real clusters, as the collectors of search
+// v2 do.
 package collect
 
 import (
@@ -133,7 +133,8 @@ func (b *builder) add(row table.Row, object *unstructured.Unstructured) {
 	}
 }
 
-// application adds an Application, related to what it lists and the cluster has.
+// application adds an Application, with relations to the resources that it lists and that exist in
+// the cluster.
 func (b *builder) application(ctx context.Context, w *watched, plural string, application *unstructured.Unstructured) {
 	row := objectRow(b.cluster, plural, application)
 	var missing []resource
@@ -164,10 +165,10 @@ func sorted(rows []table.Row) []table.Row {
 	return rows
 }
 
-// localCluster is the name that the hub goes by.
+// localCluster is the name of the hub.
 const localCluster = "local-cluster"
 
-// clusterRow returns the node that stands for a cluster.
+// clusterRow returns the node of a cluster.
 func clusterRow(name string) table.Row {
 	return table.Row{UID: table.ClusterUID(name), Cluster: name, Data: map[string]any{
 		"name":        name,

@@ -18,8 +18,8 @@ func uid(cluster string, object metav1.Object) string {
 	return cluster + "/" + string(object.GetUID())
 }
 
-// objectRow returns the row of an object: what every kind has, and what the
-// product reads beside it. The real collector has more columns, of workloads above all.
+// objectRow returns the row of an object: the columns of every kind, and further ones that the
+// product reads. The real collector has more, mainly of workloads.
 func objectRow(cluster, plural string, object *unstructured.Unstructured) table.Row {
 	group, version, grouped := strings.Cut(object.GetAPIVersion(), "/")
 	data := map[string]any{

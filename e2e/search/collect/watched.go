@@ -37,8 +37,8 @@ func newWatched(config *rest.Config) (*watched, error) {
 	return w, err
 }
 
-// kind returns the objects of a kind, and watches it from now on; none if the cluster does not
-// know the kind.
+// kind returns the objects of a kind, and watches it from then on. It returns none if the cluster
+// does not serve the kind.
 func (w *watched) kind(ctx context.Context, gk schema.GroupKind) (plural string, objects []unstructured.Unstructured) {
 	mapping, err := w.mapper.RESTMapping(gk)
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *watched) kind(ctx context.Context, gk schema.GroupKind) (plural string,
 	w.known[gk] = true
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(mapping.GroupVersionKind)
-	if w.cache.List(ctx, list) != nil { // the kind went away between the two, or the end is there
+	if w.cache.List(ctx, list) != nil { // the kind was removed, or the process ends
 		return "", nil
 	}
 	return mapping.Resource.Resource, list.Items

@@ -12,8 +12,8 @@ import (
 
 func edge(from, to string) table.Edge { return table.Edge{From: from, To: to} }
 
-// TestTokenRotation replaces the token before the old one is withdrawn, as a
-// kubelet does: no request fails.
+// TestTokenRotation replaces the token before the old one is revoked, as a kubelet does: no request
+// fails.
 func TestTokenRotation(t *testing.T) {
 	w := start(t)
 	w.witness.always(all(whole, fresh))
@@ -27,8 +27,8 @@ func TestTokenRotation(t *testing.T) {
 	w.eventually("search is still read", hasCondition)
 }
 
-// TestTokenWithdrawn withdraws the token before there is another.
-func TestTokenWithdrawn(t *testing.T) {
+// TestTokenRevoked revokes the token before there is another one.
+func TestTokenRevoked(t *testing.T) {
 	w := start(t)
 	from := w.polled()
 	w.withdraw(w.token)

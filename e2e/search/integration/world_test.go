@@ -119,7 +119,7 @@ func (w *world) write(name string, data []byte) {
 	}
 }
 
-// boundToken is a token that can be withdrawn by deleting its Secret.
+// boundToken is a token that can be revoked by deleting its Secret.
 type boundToken struct{ token, secret string }
 
 // mint makes a token of the world's account.
@@ -143,8 +143,8 @@ func (w *world) mint() boundToken {
 	return boundToken{token: request.Status.Token, secret: secret.Name}
 }
 
-// withdraw makes a token invalid, and waits until the hub says so: an API server
-// remembers good tokens for some seconds.
+// withdraw revokes a token, and waits until the hub rejects it, because an API server caches valid
+// tokens for some seconds.
 func (w *world) withdraw(token boundToken) {
 	w.t.Helper()
 	secrets := kubernetes.NewForConfigOrDie(hub).CoreV1().Secrets(memory.Namespace)
@@ -196,7 +196,7 @@ func (w *world) run(arguments ...string) {
 	kubeconfig := filepath.Join(w.folder, "hub.kubeconfig")
 	config := clientcmdapi.NewConfig()
 	config.Clusters["hub"] = &clientcmdapi.Cluster{Server: hub.Host, CertificateAuthorityData: hub.CAData}
-	// The hub is reached with a token of its own, which no test withdraws.
+	// The hub has a separate token, which no test revokes.
 	config.AuthInfos["me"] = &clientcmdapi.AuthInfo{Token: w.mint().token}
 	config.Contexts["hub"] = &clientcmdapi.Context{Cluster: "hub", AuthInfo: "me"}
 	config.CurrentContext = "hub"

@@ -63,7 +63,7 @@ func (f Fleet) Run(_ context.Context, into *table.Table) error {
 	return nil
 }
 
-// Cluster returns the node that stands for a cluster.
+// Cluster returns the node of a cluster.
 func Cluster(name string) table.Row {
 	return table.Row{UID: table.ClusterUID(name), Cluster: name, Data: map[string]any{
 		"name": name, "kind": "Cluster", "kind_plural": "managedclusterinfos",

@@ -13,13 +13,13 @@ import (
 // defaultLimit is the service's QUERY_LIMIT.
 const defaultLimit = 1000
 
-// errInternal is what the service says of an input that makes it panic.
+// errInternal is the service's error for an input that makes it panic.
 var errInternal = errors.New("internal system error")
 
 // Filter is a condition: the property has one of the values.
 type Filter struct {
 	Property string
-	// Values may hold nil, which the service cannot stand.
+	// Values may contain nil, which makes the service fail.
 	Values []*string
 }
 

@@ -14,9 +14,9 @@ type Related struct {
 	Items []Item
 }
 
-// levels returns how far relations are walked: three steps as soon as the query
-// names Applications by their kind, which mixes up Applications that share an
-// object, and one step otherwise.
+// levels returns how far the service follows relations. It is three steps if the query names
+// Applications by their kind, which mixes up Applications that share an object. Otherwise it is one
+// step.
 func (q Query) levels() int {
 	for _, filter := range q.Filters {
 		for _, value := range filter.Values {

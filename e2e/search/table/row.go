@@ -26,8 +26,7 @@ const (
 // Row is one object of one cluster. Data holds string, bool, float64, int,
 // map[string]any, []any or nil; the table keeps it, so do not change it after.
 type Row struct {
-	// UID is "<cluster>/<uid of the object>", or "cluster__<name>" for the
-	// node that stands for a cluster.
+	// UID is "<cluster>/<uid of the object>", or "cluster__<name>" for the node of a cluster.
 	UID string
 	// Cluster is the cluster's name.
 	Cluster string
@@ -35,7 +34,7 @@ type Row struct {
 	Data map[string]any
 }
 
-// ClusterUID returns the UID of the row that stands for a cluster.
+// ClusterUID returns the UID of the node of a cluster.
 func ClusterUID(cluster string) string { return "cluster__" + cluster }
 
 // Item is a row as JSON.
@@ -55,9 +54,9 @@ func (r Row) flat() map[string]string {
 	return out
 }
 
-// Flatten returns a stored value as search gives it, losses included: numbers
-// lose their fraction, the elements of an array their case and order, and what
-// is nested deeper than that its meaning.
+// Flatten returns a stored value in search's form, with its losses. Numbers lose their fraction,
+// and the elements of an array their case and order. Values that are nested deeper lose their
+// meaning.
 func Flatten(value any) string {
 	switch v := value.(type) {
 	case string:

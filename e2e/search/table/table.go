@@ -20,7 +20,7 @@ type Table struct {
 	last  int
 }
 
-// entry is a row and what is known of it once and for all.
+// entry is a row with its precomputed values.
 type entry struct {
 	Row
 	order int
@@ -84,8 +84,8 @@ func (t *Table) unrelate(from, to string) {
 	t.links[from] = slices.DeleteFunc(t.links[from], func(uid string) bool { return uid == to })
 }
 
-// Replace makes rows and edges all there is of a part, which is a name of the
-// caller's choice. Rows that did not change are not touched.
+// Replace replaces all rows and edges of a part. The caller chooses the name of the part. Unchanged
+// rows are not touched.
 func (t *Table) Replace(part string, rows []Row, edges []Edge) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// View is the part of a table that a caller may see.
+// View is the part of a table that is visible to a caller.
 type View struct {
 	table *Table
 	sees  func(*entry) bool
 }
 
-// Scope says what a caller may see.
+// Scope is what a caller may see.
 type Scope struct {
 	// Everything includes the hub's own objects.
 	Everything bool
@@ -26,7 +26,7 @@ type Scope struct {
 	// PseudoNodeFirst makes the service take the first managed cluster for the
 	// hub: its objects are hidden from a Managed caller and the hub's are shown.
 	PseudoNodeFirst bool
-	// Hidden lists clusters of which nothing is shown to any account.
+	// Hidden lists clusters that no account may see.
 	Hidden map[string]bool
 }
 

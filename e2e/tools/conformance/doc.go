@@ -1,7 +1,6 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conformance holds our own view of Argo CD against Argo CD's types: the
-// words that we spell, and that what is delivered is what was written. It has
-// only tests.
+// Package conformance compares our own types and constants with Argo CD's, and checks that a
+// delivered Application equals the written one. It has only tests.
 package conformance

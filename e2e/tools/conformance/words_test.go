@@ -25,7 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-func TestWordsAreArgoCDs(t *testing.T) {
+func TestConstantsAreArgoCDs(t *testing.T) {
 	for ours, theirs := range map[string]string{
 		argocd.SkipReconcileAnnotation:  common.AnnotationKeyAppSkipReconcile,
 		argocd.RefreshAnnotation:        v1alpha1.AnnotationKeyRefresh,

@@ -1,9 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package before makes the release before this checkout, the one that
-// deploy/release/previous names, from the checkout's history: its sources, and the
-// product's binaries built from them.
+// Package before builds the release before this checkout, which deploy/release/previous names, from
+// the checkout's history: its sources, and the product's binaries.
 package before
 
 import (
@@ -33,8 +32,8 @@ type Release struct {
 	Version string
 	// Root has its sources, and its binaries below bin/product after [Release.Build].
 	Root string
-	// Missing says why the history does not have it, as in a shallow clone or an unpacked
-	// archive; empty: it has. Then Root is this checkout, which stands in for it.
+	// Missing is why the history does not have the release, as in a shallow clone or an unpacked
+	// archive, or "". If it is not empty, Root is this checkout, which replaces the release.
 	Missing string
 }
 
@@ -69,8 +68,8 @@ func Open(ctx context.Context) (*Release, error) {
 	return r, os.Rename(unfinished, r.Root)
 }
 
-// Build builds the product's binaries of the release, or of this checkout where that
-// stands in.
+// Build builds the product's binaries of the release, or of this checkout if the release is
+// missing.
 func (r *Release) Build(ctx context.Context) error {
 	if r.Missing != "" {
 		return env.Build(ctx)

@@ -24,8 +24,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// platform holds the choices of the operator who installs the plugin. Applications have no
-// say in them.
+// platform has the settings of the operator who installs the plugin. Applications cannot change
+// them.
 type platform struct {
 	argocdNamespace string
 	secrets         string
@@ -111,8 +111,8 @@ func generate(ctx context.Context, args []string, getenv func(string) string, ou
 	return write(out, works)
 }
 
-// application takes over what Argo CD says of the Application: where its source is,
-// and into the options, where it goes and how.
+// application reads Argo CD's variables about the Application. It returns its source, and sets in o
+// its target and its options.
 func (p *platform) application(o *wrap.Options, getenv func(string) string) (s source.Source, err error) {
 	params, err := parameters.Parse(getenv("ARGOCD_APP_PARAMETERS"))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// install copies this executable to dir/plugin. The copy appears whole or not at
-// all, so that one that runs already goes on with the old one.
+// install copies this executable to dir/plugin. It replaces the file atomically, so that a running
+// one continues with the old file.
 func install(dir string) (err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -27,9 +27,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Caches returns what the cache holds of the objects that delivery and mirror watch:
-// what they read, no more. argocdNamespace is where AppProjects live, specLimit from how many
-// bytes on a spec is not kept, since it is not delivered.
+// Caches returns the cache settings of the objects that delivery and mirror watch: only the fields
+// that they read are kept. AppProjects live in argocdNamespace. A spec of specLimit bytes or more
+// is not kept, because it is not delivered.
 func Caches(argocdNamespace string, specLimit int) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&argocd.Application{}: {Transform: specs.TrimApplication(specLimit)},
@@ -49,10 +49,10 @@ func Caches(argocdNamespace string, specLimit int) map[client.Object]cache.ByObj
 	}
 }
 
-// specs bounds what the process keeps of the specs of Applications.
+// specs limits the memory that the specs of Applications use in this process.
 var specs = manifestcache.NewSpecs(payload.ApplicationSpecHash, func(omitted int) { specsOmitted.Set(float64(omitted)) })
 
-// ReleaseSpecs takes the specs of Applications that leave a cache with [Caches] out of account.
+// ReleaseSpecs stops counting the specs of Applications that leave a cache with [Caches].
 func ReleaseSpecs(ctx context.Context, c cache.Cache) error {
 	informer, err := c.GetInformer(ctx, &argocd.Application{}, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -72,9 +72,9 @@ func ReleaseSpecs(ctx context.Context, c cache.Cache) error {
 	return nil
 }
 
-// Whole returns a cached Application with its spec, for which the API server is read where
-// the cache leaves it out. One whose spec has more than specLimit bytes is not delivered, and
-// stays as it is. The error is a conflict where the cache is behind.
+// Whole returns a cached Application with its spec. If the cache left the spec out, Whole reads the
+// Application from the API server. A spec of more than specLimit bytes is not delivered, so it
+// stays left out. The error is a conflict if the cache is behind.
 func Whole(ctx context.Context, live client.Reader, app *argocd.Application, specLimit int) (*argocd.Application, error) {
 	if size := manifestcache.OmittedSpec(app.Spec); size == 0 || size > specLimit {
 		return app, nil
@@ -98,7 +98,7 @@ func trimMetadata(in any) (any, error) {
 	return in, nil
 }
 
-// trimSettings keeps of Argo CD's settings the one that is read.
+// trimSettings keeps the one key of Argo CD's settings that propagation reads.
 func trimSettings(in any) (any, error) {
 	if settings, ok := in.(*corev1.ConfigMap); ok {
 		settings.ManagedFields, settings.Annotations, settings.BinaryData = nil, nil, nil
@@ -120,8 +120,8 @@ func trimCluster(in any) (any, error) {
 	return in, nil
 }
 
-// PauseClaim returns the value of the claim by which a managed cluster pauses itself, "" for
-// none.
+// PauseClaim returns the value of the ClusterClaim by which a managed cluster pauses itself, or ""
+// if it has none.
 func PauseClaim(cluster *clusterv1.ManagedCluster) string {
 	for _, claim := range cluster.Status.ClusterClaims {
 		if claim.Name == contract.PauseClaim {
@@ -138,7 +138,7 @@ func NamespaceMetadata() *metav1.PartialObjectMetadata {
 	return m
 }
 
-// trimDecisions keeps of an ApplicationSet or Namespace what operators have decided.
+// trimDecisions keeps the overrides and policies that an ApplicationSet or Namespace carries.
 func trimDecisions(in any) (any, error) {
 	o, ok := in.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -157,20 +157,20 @@ func trimDecisions(in any) (any, error) {
 	return o, nil
 }
 
-// TrimCluster returns a ManagedCluster that was read from the API server as the cache has it.
+// TrimCluster returns a ManagedCluster from the API server in the form that the cache has.
 func TrimCluster(live *clusterv1.ManagedCluster) *clusterv1.ManagedCluster {
-	_, _ = trimCluster(live) // it fails for nothing
+	_, _ = trimCluster(live) // it never returns an error
 	return live
 }
 
-// TrimDecisions returns an ApplicationSet or Namespace that was read from the API server as the
-// cache has it.
+// TrimDecisions returns an ApplicationSet or Namespace from the API server in the form that the
+// cache has.
 func TrimDecisions(live *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
-	_, _ = trimDecisions(live) // it fails for nothing
+	_, _ = trimDecisions(live) // it never returns an error
 	return live
 }
 
-// Compact returns a live work as the cache would have it.
+// Compact returns a ManifestWork from the API server in the form that the cache has.
 func Compact(live *workv1.ManifestWork) *manifestcache.Work {
 	stored := payload.StoredOf(live)
 	work, rejected := manifestcache.Compact(live, &stored)

@@ -26,7 +26,7 @@ var WorkKind = schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", K
 // pulledWorks selects the ManifestWorks that this project writes.
 var pulledWorks = labels.SelectorFromSet(labels.Set{contract.PullLabel: "true"})
 
-// The kinds of which there is one per Application, as far as they are read.
+// These kinds have one object for each Application. Only the fields that are read are decoded.
 type (
 	slimWork struct {
 		Metadata slim.Meta                 `json:"metadata"`
@@ -41,7 +41,7 @@ type (
 	}
 )
 
-// Informers returns what makes the informers of a cache with [Caches], for its
+// Informers returns the constructor of informers for a cache with [Caches], for its option
 // NewInformer.
 func Informers(config *rest.Config) (slim.Constructor, error) {
 	resource := schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
@@ -69,11 +69,9 @@ func NewIndex(ctx context.Context, c cache.Cache) (*manifestcache.Index, error) 
 	return manifestcache.NewIndex(works), nil
 }
 
-// NewClient makes the client that the manager has: it creates
-// ManifestWorks without having the API server send them back, which is a good part
-// of what a first delivery to a whole fleet costs.
-//
-// It reads ManifestWorks from the API server: the cache does not have them whole.
+// NewClient returns the client of the manager. To create a ManifestWork, it does not have the API
+// server send the object back, which is a large part of what the first delivery to a fleet costs.
+// It reads ManifestWorks from the API server, because the cache does not keep them whole.
 func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	if options.Cache != nil {
 		options.Cache.DisableFor = append(options.Cache.DisableFor, &workv1.ManifestWork{})

@@ -26,5 +26,5 @@ func countRejected(rejected *contract.Rejected) {
 
 func init() {
 	metrics.Registry.MustRegister(rejectedTotal, specsOmitted)
-	countRejected(&contract.Rejected{}) // so that a rate has a zero to start from
+	countRejected(&contract.Rejected{}) // so that a rate starts at zero
 }

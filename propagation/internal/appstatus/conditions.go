@@ -14,22 +14,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ErrMalformed is the error of a status that Argo CD's CRD would not allow. No controller
-// should write over it: whatever it is, it is not ours to destroy.
+// ErrMalformed reports a status that Argo CD's CRD does not allow. No controller may overwrite it,
+// because another writer owns it.
 var ErrMalformed = errors.New("malformed Application status")
 
-// Condition is an entry of an Application's status.conditions. One that was read
-// keeps its bytes as long as its fields are not changed.
+// Condition is an entry of an Application's status.conditions. An entry that was decoded keeps its
+// bytes until one of its fields changes.
 type Condition struct {
 	Type               string       `json:"type"`
 	Message            string       `json:"message"`
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
 
-	// raw is the entry as it was read, with fields that only a newer Argo CD knows.
+	// raw is the decoded entry, including fields that only a newer Argo CD has.
 	raw json.RawMessage
 }
 
-// MarshalJSON returns the entry as it was read, or the fields of a new one.
+// MarshalJSON returns the bytes of a decoded entry, or encodes the fields of a new one.
 func (c Condition) MarshalJSON() ([]byte, error) {
 	if c.raw != nil {
 		return c.raw, nil
@@ -38,9 +38,8 @@ func (c Condition) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(c))
 }
 
-// Conditions returns the conditions of a raw status, in their order. No status
-// and no conditions are no error; anything that is no list of conditions is
-// [ErrMalformed].
+// Conditions returns the conditions of a raw status in their order. A missing status or list is not
+// an error. If status.conditions is not a list of conditions, the error is [ErrMalformed].
 func Conditions(status json.RawMessage) ([]Condition, error) {
 	fields, err := object(status, "status")
 	if err != nil {
@@ -65,12 +64,11 @@ func Conditions(status json.RawMessage) ([]Condition, error) {
 	return conditions, nil
 }
 
-// Merge returns the current conditions with those that owned accepts replaced by
-// want. Conditions of others, and an owned one that is wanted as it is, keep
-// their place and their bytes; a wanted one whose message differs, or that is
-// new, gets now as its lastTransitionTime (in whole seconds, as the API server
-// stores it) unless it brings one. changed is false when the result says what
-// current says. Types in want are unique.
+// Merge replaces the conditions that owned accepts by the desired ones. Foreign conditions, and
+// owned ones that do not change, keep their position and their bytes. If a condition is new, or its
+// message differs, it gets now as lastTransitionTime, unless it has one. That time has whole
+// seconds, as the API server stores it. changed is false if the result equals current. The types in
+// want must be unique.
 func Merge(current []Condition, owned func(conditionType string) bool, want []Condition, now time.Time) (merged []Condition, changed bool) {
 	stamp := metav1.NewTime(now.UTC().Truncate(time.Second))
 	done := make([]bool, len(want))
@@ -81,7 +79,7 @@ func Merge(current []Condition, owned func(conditionType string) bool, want []Co
 		}
 		i := slices.IndexFunc(want, func(w Condition) bool { return w.Type == c.Type })
 		switch {
-		case i < 0 || done[i]: // gone, or there twice
+		case i < 0 || done[i]: // not desired, or a duplicate
 			changed = true
 		case want[i].Message == c.Message:
 			merged, done[i] = append(merged, c), true
@@ -105,7 +103,7 @@ func stamped(c Condition, now metav1.Time) Condition {
 	return c
 }
 
-// object splits a JSON object into its members; nothing and null are an empty one.
+// object decodes the members of a JSON object. Empty input and null decode to an empty object.
 func object(raw json.RawMessage, path string) (map[string]json.RawMessage, error) {
 	if empty(raw) {
 		return nil, nil

@@ -10,12 +10,12 @@ import (
 	"maps"
 )
 
-// Fields is what a status should say, as a JSON merge patch says it: a nested
-// Fields is merged into the object there, nil removes the member, anything else
-// replaces it. Members that are not named stay.
+// Fields are the desired members of a status, with the semantics of a JSON merge patch: a nested
+// Fields is merged, nil removes the member, and any other value replaces it. Members that are not
+// named stay.
 type Fields map[string]any
 
-// FieldsOf returns the members of a JSON object; none of anything else.
+// FieldsOf returns the members of a JSON object, or none if raw is not an object.
 func FieldsOf(raw json.RawMessage) Fields {
 	members, err := object(raw, "")
 	if err != nil {
@@ -31,7 +31,7 @@ func FieldsOf(raw json.RawMessage) Fields {
 	return fields
 }
 
-// Replace returns want with nil for everything that only old has.
+// Replace returns want, with nil for each member that only old has.
 func Replace(old, want Fields) Fields {
 	all := maps.Clone(want)
 	for name, value := range old {
@@ -48,7 +48,7 @@ func Replace(old, want Fields) Fields {
 	return all
 }
 
-// Optional removes a member rather than writing it empty.
+// Optional returns nil for "", so that the patch removes the member.
 func Optional(s string) any {
 	if s == "" {
 		return nil
@@ -64,10 +64,10 @@ func OptionalList(list []string) any {
 	return list
 }
 
-// Patch returns the smallest JSON merge patch that makes the status of an
-// Application say want, or nil when it does already. It carries the resource
-// version, so the API server refuses it when the Application has changed since.
-// A status that want would have to destroy to fit in is [ErrMalformed].
+// Patch returns the smallest JSON merge patch that gives the status of an Application the desired
+// fields, or nil if it has them. The patch carries the resource version, so that the API server
+// rejects it if the Application has changed since. If the patch would destroy a malformed status,
+// the error is [ErrMalformed].
 func Patch(resourceVersion string, status json.RawMessage, want Fields) ([]byte, error) {
 	difference, err := diff(status, want, "status")
 	if err != nil || len(difference) == 0 {
@@ -80,7 +80,7 @@ func Patch(resourceVersion string, status json.RawMessage, want Fields) ([]byte,
 	return data, nil
 }
 
-// diff returns the part of want that current does not say.
+// diff returns the members of want that differ in current.
 func diff(current json.RawMessage, want Fields, path string) (Fields, error) {
 	members, err := object(current, path)
 	if err != nil {
@@ -108,7 +108,7 @@ func diff(current json.RawMessage, want Fields, path string) (Fields, error) {
 			switch {
 			case len(inner) > 0:
 				set(name, inner)
-			case len(value) == 0 && empty(is): // an empty object is wanted and missing
+			case len(value) == 0 && empty(is): // an empty object is desired and missing
 				set(name, value)
 			}
 		default:
@@ -124,7 +124,7 @@ func diff(current json.RawMessage, want Fields, path string) (Fields, error) {
 	return difference, nil
 }
 
-// equal compares JSON by meaning: white space and the order of members do not count.
+// equal compares two JSON values. White space and the order of members do not count.
 func equal(is json.RawMessage, value any) (bool, error) {
 	want, err := json.Marshal(value)
 	if err != nil {
@@ -136,7 +136,7 @@ func equal(is json.RawMessage, value any) (bool, error) {
 	if len(is) == 0 {
 		return false, nil
 	}
-	if s, ok := value.(string); ok { // the usual case, without maps
+	if s, ok := value.(string); ok { // the usual case, which needs no maps
 		var current string
 		return json.Unmarshal(is, &current) == nil && current == s, nil
 	}

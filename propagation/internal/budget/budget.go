@@ -24,25 +24,27 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// What operators decide is written on objects that no controller writes over: the
+// Operators annotate ApplicationSets and Namespaces, which no controller overwrites. The
 // ApplicationSet controller replaces the annotations of its Applications.
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 
 const (
-	// debounce is how long news are gathered: each evaluation counts the fleet.
+	// debounce is how long changes are collected before an evaluation, because each one counts the
+	// fleet.
 	debounce = 100 * time.Millisecond
-	// firstRetry and lastRetry are when a evaluation that could not be stored is made again.
+	// firstRetry and lastRetry are the delays before an evaluation that could not be stored is
+	// repeated.
 	firstRetry, lastRetry = time.Second, 10 * time.Second
-	// saveEvery is how often is stored, at most, what tenants and permissions change.
+	// saveEvery is the shortest time between two writes of what tenants and permissions change.
 	saveEvery = 10 * time.Second
 )
 
-// errNotRestored: what ApplicationSets that are gone hold is not read yet.
+// errNotRestored means that the stored overrides of deleted ApplicationSets are not loaded yet.
 var errNotRestored = errors.New("the records of withdrawals are not read yet")
 
-// Budget says which works may end.
+// Budget decides which ManifestWorks may be removed.
 type Budget struct {
 	client   client.Client
 	options  Options
@@ -54,22 +56,22 @@ type Budget struct {
 	started  time.Time
 
 	mu sync.Mutex
-	// prepared: every Application was planned once. Until then reconciled has those that a
-	// reconcile has planned.
+	// prepared is true once every Application was planned. Until then reconciled lists the
+	// Applications that a reconcile has planned.
 	prepared   bool
 	reconciled map[types.NamespacedName]bool
 	ledger     *ledger
 	sets       sets
-	// said: sets are to be stored. dirty is since when notes are to be.
+	// said is true if the sets have to be stored. dirty is when the oldest unsaved note changed.
 	said  bool
 	dirty time.Time
-	// restored: what was stored is read.
+	// restored is true once the stored memory is loaded.
 	restored bool
-	// problem is why nothing can be decided, "" while it can.
+	// problem is why no decision is possible, or "".
 	problem string
 }
 
-// New returns a budget; live reads from the API server.
+// New returns a Budget. live reads from the API server.
 func New(c client.Client, live client.Reader, recorder events.EventRecorder, options Options) *Budget {
 	return &Budget{
 		client: c, options: options, now: time.Now,
@@ -80,8 +82,8 @@ func New(c client.Client, live client.Reader, recorder events.EventRecorder, opt
 	}
 }
 
-// Source requeues the Applications of which something has been decided. It is for one
-// controller.
+// Source returns a source that requeues the Applications with a new decision. Only one controller
+// can use it.
 func (b *Budget) Source() source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		b.queue <- queue
@@ -89,7 +91,7 @@ func (b *Budget) Source() source.Source {
 	})
 }
 
-// Wake has the worker evaluate again, since something has changed.
+// Wake starts another evaluation after a change.
 func (b *Budget) Wake() {
 	select {
 	case b.news <- struct{}{}:
@@ -97,8 +99,7 @@ func (b *Budget) Wake() {
 	}
 }
 
-// Set takes up the plan of an Application, in place of the one before, and returns which of
-// its ends may go on.
+// Set replaces the plan of an Application and returns which of its removals may proceed.
 func (b *Budget) Set(p decide.Plan) decide.Verdict {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,8 +126,8 @@ func (b *Budget) Set(p decide.Plan) decide.Verdict {
 	return v
 }
 
-// SetFirst takes up the plan that [Options.Prepare] has of an Application, unless a reconcile
-// has planned it: that plan may rest on later facts.
+// SetFirst records the plan that [Options.Prepare] made for an Application. It does nothing if a
+// reconcile has planned the Application, because that plan may rest on later facts.
 func (b *Budget) SetFirst(p decide.Plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -136,7 +137,7 @@ func (b *Budget) SetFirst(p decide.Plan) {
 	}
 }
 
-// takeNews wakes the worker when the ledger has news.
+// takeNews starts an evaluation if the ledger has changed.
 func (b *Budget) takeNews() {
 	if b.ledger.unsaved && b.dirty.IsZero() {
 		b.dirty = b.now()
@@ -147,21 +148,22 @@ func (b *Budget) takeNews() {
 	b.ledger.news, b.ledger.unsaved = false, false
 }
 
-// Note returns what the ledger has of a work.
+// Note returns the ledger's note of a ManifestWork.
 func (b *Budget) Note(work types.UID) decide.Note {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ledger.note(work)
 }
 
-// GoneSince returns since when an Application is gone, by its last plan.
+// GoneSince returns when an Application was first planned as deleted, or the zero time.
 func (b *Budget) GoneSince(app types.NamespacedName) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ledger.plans[app].goneSince
 }
 
-// Observe takes over what an ApplicationSet has, or had last.
+// Observe records the deletion-budget annotation of an ApplicationSet that exists or was just
+// deleted.
 func (b *Budget) Observe(set *metav1.PartialObjectMetadata) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,8 +173,8 @@ func (b *Budget) Observe(set *metav1.PartialObjectMetadata) {
 	}
 }
 
-// Gone reports that an ApplicationSet is gone, and with it what it said that does not outlive
-// it.
+// Gone records that an ApplicationSet was deleted. Its Namespace gets an Event about annotations
+// that ended with it.
 func (b *Budget) Gone(ctx context.Context, set *metav1.PartialObjectMetadata) {
 	b.Observe(set)
 	b.mu.Lock()
@@ -182,7 +184,7 @@ func (b *Budget) Gone(ctx context.Context, set *metav1.PartialObjectMetadata) {
 	b.reporter.ended(ctx, set, n, outlives)
 }
 
-// Outlives returns what an ApplicationSet that is gone holds or undoes until its end.
+// Outlives returns the hold or undo of a deleted ApplicationSet, until it expires.
 func (b *Budget) Outlives(set types.NamespacedName) (decide.Override, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -237,11 +239,11 @@ func (b *Budget) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection returns true: there is one writer.
+// NeedLeaderElection returns true, because only one process may write the stored memory.
 func (b *Budget) NeedLeaderElection() bool { return true }
 
-// report reports whether decisions can be made at all, and returns the Applications that
-// are to show it. One failure is none yet: another leader may have written.
+// report updates the reported problem and returns the Applications that have to show it. A first
+// failure is not reported, because another leader may have written.
 func (b *Budget) report(ctx context.Context, err error, again bool) []types.NamespacedName {
 	if err != nil && !again {
 		return nil
@@ -256,9 +258,9 @@ func (b *Budget) report(ctx context.Context, err error, again bool) []types.Name
 	return b.ledger.waiting()
 }
 
-// step takes up what is stored, evaluates, and stores what is to be remembered before it counts.
-// It returns the Applications that are concerned, and when to evaluate again, 0 for when
-// something has changed.
+// step loads what is stored, evaluates, and stores the result before it takes effect. It returns
+// the Applications with a new decision, and the delay until the next evaluation. A delay of 0 waits
+// for a change.
 func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, after time.Duration, err error) {
 	if err := b.restoreOnce(ctx); err != nil {
 		return nil, 0, err
@@ -297,8 +299,8 @@ func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, af
 	return concerned, decide.Sooner(j.after, later), nil
 }
 
-// unlimited reports whether the annotation of propagation's Namespace lifts the limit of the
-// hub, which no other does.
+// unlimited reports whether propagation's Namespace approves all removals. No other annotation
+// lifts the limit of the hub.
 func (b *Budget) unlimited(ctx context.Context) (bool, error) {
 	if b.options.Namespace == "" {
 		return false, nil
@@ -321,7 +323,7 @@ func (b *Budget) restoreOnce(ctx context.Context) error {
 	return b.restore(ctx)
 }
 
-// restore takes up what is stored. ApplicationSets that exist count as they are.
+// restore loads what is stored. The annotation of an existing ApplicationSet takes precedence.
 func (b *Budget) restore(ctx context.Context) error {
 	m, err := b.store.load(ctx)
 	if err != nil {
@@ -354,8 +356,8 @@ func (b *Budget) restore(ctx context.Context) error {
 	return nil
 }
 
-// save stores a evaluation before it counts, and else what has been said and noted, every ten
-// seconds at most. It returns when to store the rest, 0 for when something has changed.
+// save stores the result of an evaluation before it takes effect. Other changes are stored every
+// ten seconds at most. It returns the delay until they have to be stored, or 0 if there are none.
 func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error) {
 	now := b.now()
 	b.mu.Lock()
@@ -390,11 +392,11 @@ func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error)
 	return 0, errors.Join(err, b.restore(ctx)) // another leader may have written
 }
 
-// due returns when what has been said and noted is to be stored, if anything has.
+// due returns when the next unsaved change has to be stored. waits is false if there is none.
 func (b *Budget) due() (at time.Time, waits bool) {
 	at = b.store.last.Add(saveEvery)
 	if !b.said {
-		at = later(at, b.dirty.Add(saveEvery)) // a permission that moves is back in a moment
+		at = later(at, b.dirty.Add(saveEvery)) // a permission that moves returns within a moment
 	}
 	return at, b.said || !b.dirty.IsZero()
 }

@@ -246,8 +246,8 @@ func TestBudget_storesSeldom(t *testing.T) {
 	}
 }
 
-// A permission that moves is back in a moment, which nobody has to remember; one that stays away
-// is stored.
+// A permission that moves returns within a moment, so nothing is stored. A permission that stays
+// lost is stored.
 func TestBudget_storesClocks(t *testing.T) {
 	p := play(t, newHub())
 	p.steps(0)
@@ -270,7 +270,8 @@ func TestBudget_storesClocks(t *testing.T) {
 	}
 }
 
-// What an ApplicationSet holds outlives it; one that exists says it itself, after a restart, too.
+// What an ApplicationSet holds outlives it. The annotation of an existing one takes precedence,
+// also after a restart.
 func TestBudget_outlives(t *testing.T) {
 	hub := newHub("team")
 	key := types.NamespacedName{Namespace: "team", Name: "guestbook"}
@@ -302,7 +303,7 @@ func TestBudget_outlives(t *testing.T) {
 	}
 }
 
-// Who deletes an ApplicationSet is told what ended with it.
+// Whoever deletes an ApplicationSet gets an Event about what ended with it.
 func TestBudget_gone(t *testing.T) {
 	approve, hold := until("approve", time.Hour), until("hold", time.Hour)
 	for reason, c := range map[string]struct {

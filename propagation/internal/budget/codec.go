@@ -20,10 +20,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
-// The records of lanes are stored as JSON, which an operator can read. There may be as many
-// works as deliveries: theirs are stored in some 25 bytes each.
+// The records of lanes are stored as JSON that an operator can read. Notes of works are stored in
+// about 25 bytes each, because there may be one for each delivery.
 
-// kinds are the kinds of lane by the name that is stored.
+// kinds maps the stored name of each lane kind to the kind.
 var kinds = func() map[string]decide.LaneKind {
 	m := map[string]decide.LaneKind{}
 	for kind := range kindBits {
@@ -33,16 +33,16 @@ var kinds = func() map[string]decide.LaneKind {
 }()
 
 type storedRecord struct {
-	// Withdrawn has for each count its Unix time, how many ends, and of how many deliveries.
+	// Withdrawn lists counts: Unix time, number of removals, number of deliveries.
 	Withdrawn [][3]int64     `json:"withdrawn,omitempty"`
 	Held      *holding       `json:"held,omitempty"`
 	Together  []decide.Group `json:"together,omitempty"`
 }
 
-// seconds rounds a time up: after a restart nothing counts for less, and no grace is shorter.
+// seconds rounds a time up, so that a restart shortens no window and no grace period.
 func seconds(at time.Time) int64 { return at.Add(time.Second - time.Nanosecond).Unix() }
 
-// encodeRecords returns records as they are stored, by lanes as "tenant/namespace/set".
+// encodeRecords encodes records as JSON with lanes as keys, for example "tenant/namespace/set".
 func encodeRecords(r laneRecords) (string, error) {
 	stored := map[string]storedRecord{}
 	for lane, record := range r {
@@ -80,29 +80,28 @@ func decodeRecords(text string) (laneRecords, error) {
 	return r, nil
 }
 
-// workNotes are what is remembered of works.
+// workNotes are the notes of ManifestWorks by UID.
 type workNotes map[types.UID]decide.Note
 
-// clocks are the clocks that are stored, by their bit.
+// clocks are the permissions whose loss is timed. A clock's position is its bit in the stored form.
 var clocks = []decide.Why{decide.NotBound, decide.ProjectNotAllowed, decide.NamespaceNotAllowed, decide.LocalCluster, decide.ApplicationGone}
 
-// storedGroup is how the notes of one group are stored.
+// storedGroup is the stored form of the notes of one group.
 type storedGroup struct {
 	Group decide.Group
-	// UIDs has 16 bytes for each work. States has two: its lane and whether its owner is known,
-	// and which clocks run. Since has the seconds of those since Base.
+	// UIDs has 16 bytes for each work. States has two bytes: the lane with a bit for a known owner,
+	// and the running clocks. Since has the seconds of those clocks after Base.
 	UIDs, States []byte
 	Base         int64
 	Since        []int64
 }
 
-// kindBits are the kind of the lane in which a work is allowed; knownBit is beside them.
+// kindBits encode the lane in which a removal was allowed. knownBit is stored in the same byte.
 var kindBits = map[decide.LaneKind]byte{decide.Tenant: 1, decide.Admin: 2, decide.ClusterWithdrawn: 3, decide.ClusterRevoked: 4, decide.Unproven: 5}
 
 const knownBit = 0b1000
 
-// encodeNotes returns notes as they are stored, group by group. A UID that no API server makes
-// is left out.
+// encodeNotes encodes notes group by group. It leaves out a UID that is not a UUID.
 func encodeNotes(notes workNotes) ([]byte, error) {
 	groups := map[decide.Group][]types.UID{}
 	for uid, note := range notes {
@@ -146,8 +145,8 @@ func (s *storedGroup) add(uid types.UID, note decide.Note) {
 	s.UIDs, s.States = append(s.UIDs, id[:]...), append(s.States, state, running)
 }
 
-// decodeNotes reads stored notes. A note that is allowed in a lane of a cluster does not have
-// the cluster: it is the work's.
+// decodeNotes decodes stored notes. A lane of a cluster is stored without the cluster's name,
+// because the work has it.
 func decodeNotes(stored []byte) (workNotes, error) {
 	notes, list := workNotes{}, []storedGroup{}
 	if len(stored) == 0 {
@@ -168,7 +167,7 @@ func decodeNotes(stored []byte) (workNotes, error) {
 	return notes, nil
 }
 
-// note takes the first note of a group.
+// note decodes and removes the first note of a group.
 func (s *storedGroup) note() decide.Note {
 	note := decide.Note{Group: s.Group, Known: s.States[0]&knownBit != 0}
 	for kind, code := range kindBits {

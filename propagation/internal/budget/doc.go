@@ -1,12 +1,13 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package budget limits how many deliveries are withdrawn at a time. It takes up the plan of
-// each Application ([Budget.Set]). One worker evaluates all planned ends together, by the pure
-// function evaluate, and stores in one ConfigMap what has to survive a restart before anything
-// is deleted. Then it requeues the Applications whose ends may go on or are held.
+// Package budget limits how many deliveries are removed in a period of time. [Budget.Set] records
+// the plan of each Application. One worker evaluates all planned removals together, with the pure
+// function evaluate. Before anything is deleted, it stores in one ConfigMap what has to survive a
+// restart. Then it requeues the Applications whose removals may proceed or are held.
 //
-// Ends are evaluated by lane: those of one ApplicationSet, or of one namespace without one, or
-// of one cluster. Withdrawals and revocations have separate lanes. Each lane has a limit, a
-// hold and a window, and all lanes of a kind share those of the hub.
+// Removals are evaluated by lane. A lane belongs to one ApplicationSet, to the Applications of one
+// namespace without an ApplicationSet, or to one cluster. Removals that a tenant requests and
+// removals after a lost permission have separate lanes. Each lane has a limit, a hold and a window.
+// All lanes of one kind also share a limit, a hold and a window of the hub.
 package budget

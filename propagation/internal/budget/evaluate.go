@@ -14,65 +14,65 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
-// Settings say when ends are held.
+// Settings are the limits of removals and their window.
 type Settings struct {
-	// Group is the limit of each lane, Hub that of all lanes of a kind together.
+	// Group is the limit of each lane. Hub is the limit of all lanes of one kind together.
 	Group, Hub limit.Limit
-	// Window is the time within which ends add up.
+	// Window is how long a removal counts.
 	Window time.Duration
-	// Gather is another time than [gather], for tests on a busy machine.
+	// Gather replaces [gather] in tests on a busy machine.
 	Gather time.Duration
 }
 
-// How long ends are gathered before they are evaluated. The ApplicationSet controller deletes
-// some twenty Applications a second, so that a fixed wait would let the first part of a mass
-// deletion go as if it were all.
+// These are the times for which removals are collected before they are evaluated. The
+// ApplicationSet controller deletes about twenty Applications a second. A fixed time would take the
+// first part of a mass deletion for all of it.
 const (
-	// gather: as few as every lane may lose go together after this.
+	// gather applies while no lane has more removals than it may always lose.
 	gather = time.Second
-	// settle: more are evaluated once no other has joined them for so long,
+	// settle applies otherwise: evaluation waits until no removal has joined for this time,
 	settle = 5 * time.Second
-	// longest: or once the first has waited for so long.
+	// longest: but no longer than this after the first one.
 	longest = time.Minute
 )
 
-// quiet is for how long nothing may join a lane or come back before its hold ends by itself:
-// Applications that are re-created one after another must not let the rest go.
+// quiet is how long a lane must not change before its hold ends by itself. Applications that are
+// re-created one after another must not release the others.
 func (s Settings) quiet() time.Duration { return min(longest, s.Window/10) }
 
-// end is the planned end of a ManifestWork that a lane counts.
+// end is a planned removal of a ManifestWork that counts in a lane.
 type end struct {
 	uid      types.UID
 	lane     decide.Lane
 	override decide.Override
 	joined   time.Time
-	// due: it would go now; otherwise once a grace period has passed.
+	// due is true if the removal can start now, and false during its grace period.
 	due bool
 }
 
-// state is what an evaluation rests on.
+// state is the input of an evaluation.
 type state struct {
 	settings Settings
 	records  laneRecords
-	// ends are those that are not allowed yet, and that nobody delays.
+	// ends are the removals that are not allowed yet and that no override or pause delays.
 	ends []end
-	// left is when an end left a held lane last, since something came back; under the zero
-	// Group when one of the kind did.
+	// left is when a removal was last cancelled in a held lane. The zero Group has the last time in
+	// all lanes of the kind.
 	left map[decide.Lane]time.Time
-	// deliveries are how many there are in a lane; those of a kind have the zero Group.
+	// deliveries counts the deliveries in a lane, or in all lanes of a kind for the zero Group.
 	deliveries func(decide.Lane) int
-	// unlimited: an operator has lifted the limit of the hub.
+	// unlimited is true if an operator has lifted the limit of the hub.
 	unlimited bool
 	now       time.Time
 }
 
-// evaluation is what becomes of the ends.
+// evaluation is the result of [evaluate].
 type evaluation struct {
-	// records are stored before anything goes, when changed.
+	// records must be stored before any removal, if changed is true.
 	records laneRecords
 	changed bool
 	allow   []end
-	// after is when to evaluate again unless something happens, 0 for never.
+	// after is the delay until the next evaluation without a change, or 0.
 	after time.Duration
 }
 
@@ -84,10 +84,11 @@ const (
 	denied
 )
 
-// tally is what there is of some ends.
+// tally summarises some of the removals in a lane.
 type tally struct {
 	pending, due int
-	// first and last are when they joined, changed when one joined or left last.
+	// first and last are when the first and the last removal joined. changed is when one last
+	// joined or was cancelled.
 	first, last, changed time.Time
 }
 
@@ -99,8 +100,8 @@ func (t *tally) add(other tally) {
 	t.pending, t.due = t.pending+other.pending, t.due+other.due
 }
 
-// tallies are what there is in a lane: limited counts for the lane's limit and the hub's,
-// approved for the hub's only.
+// tallies are the removals of a lane: limited ones count for the limits of the lane and of the hub,
+// approved ones only for the hub's.
 type tallies struct{ limited, approved tally }
 
 func (t *tallies) all() (sum tally) {
@@ -109,7 +110,7 @@ func (t *tallies) all() (sum tally) {
 	return sum
 }
 
-// evaluator is an evaluation that is being made.
+// evaluator holds the intermediate results of [evaluate].
 type evaluator struct {
 	state
 	out      evaluation
@@ -117,7 +118,7 @@ type evaluator struct {
 	verdicts map[decide.Lane]verdict
 }
 
-// evaluate decides which ends may go. It is a function of the state and changes nothing.
+// evaluate decides which removals may start. It is a pure function of s and does not change it.
 func evaluate(s state) evaluation {
 	b := evaluator{state: s, lanes: map[decide.Lane]*tallies{}, verdicts: map[decide.Lane]verdict{}}
 	b.out.records = s.records.current(s.settings.Window, s.now)
@@ -137,13 +138,13 @@ func evaluate(s state) evaluation {
 	return b.out
 }
 
-// approved reports whether a word lifts the limit of an end. A plan may be older than the
-// end of its word.
+// approved reports whether an override lifts the limit of a removal. It checks the time, because a
+// plan may be older than the expiry of the override.
 func (b *evaluator) approved(e end) bool {
 	return e.override.Word == decide.Approve && e.override.Until.After(b.now)
 }
 
-// tally sums up the ends of each lane, and has a lane for each hold.
+// tally counts the removals of each lane. A lane with a hold has a tally, even an empty one.
 func (b *evaluator) tally() {
 	for lane, record := range b.out.records {
 		if record.Held == nil {
@@ -184,17 +185,17 @@ func (b *evaluator) lane(lane decide.Lane) *tallies {
 	return b.lanes[lane]
 }
 
-// again has ends evaluated again after some time.
+// again requests another evaluation after a delay.
 func (b *evaluator) again(after time.Duration) {
 	b.out.after = decide.Sooner(b.out.after, max(after, time.Millisecond))
 }
 
-// record notes what is remembered of a lane from now on.
+// record replaces the record of a lane.
 func (b *evaluator) record(lane decide.Lane, record laneRecord) {
 	b.out.records[lane], b.out.changed = record, true
 }
 
-// ofLane decides whether a lane keeps its limit.
+// ofLane decides whether the removals of a lane are within its limit.
 func (b *evaluator) ofLane(lane decide.Lane, t *tallies) verdict {
 	record := b.out.records[lane]
 	if record.Held != nil {
@@ -212,8 +213,8 @@ func (b *evaluator) ofLane(lane decide.Lane, t *tallies) verdict {
 	return v
 }
 
-// over reports whether a hold ends by itself: nothing is to go any more, or what is keeps the
-// limit, with what went in the window, and nothing has joined or left for some time.
+// over reports whether a hold ends by itself. It ends if no removal is left. It also ends if the
+// removals, with those of the window, are within the limit and the lane has been quiet.
 func (b *evaluator) over(of limit.Limit, lane decide.Lane, t tally) bool {
 	if of.Off() || t.pending == 0 {
 		return true
@@ -230,16 +231,16 @@ func (b *evaluator) over(of limit.Limit, lane decide.Lane, t tally) bool {
 	return left <= 0
 }
 
-// slide has a hold looked at again that ends once enough has slid out of the window.
+// slide schedules an evaluation for the time at which enough counts have left the window.
 func (b *evaluator) slide(t tally, most int) {
 	if t.pending <= most {
 		b.again(b.settings.Window / perWindow)
 	}
 }
 
-// ofHub decides whether what the lanes of a kind let pass keeps the hub's limit. What does
-// not is held together: lanes that are held already do not count, so that they do not hold
-// the others.
+// ofHub decides whether the removals that the lanes of a kind allow are within the limit of the
+// hub. If not, they are all held together. Lanes that are held themselves do not count, so that
+// they do not hold other lanes.
 func (b *evaluator) ofHub(kind decide.LaneKind) {
 	if b.unlimited {
 		b.free(kind)
@@ -282,9 +283,9 @@ func (b *evaluator) free(kind decide.LaneKind) {
 	b.verdicts[hub] = allowed
 }
 
-// held returns the record of the hub without the lanes of which nothing is to go any more.
-// Its hold ends once what is left in it is no more than any group may lose, keeps the limit
-// with what went in the window, and all is quiet.
+// held returns the record of the hub without lanes that have no removals left. The hub's hold ends
+// if three conditions are met: no more removals are left than any group may lose, they are within
+// the limit together with those of the window, and no lane changes.
 func (b *evaluator) held(hub decide.Lane) laneRecord {
 	record := b.out.records[hub]
 	if record.Held == nil {
@@ -310,7 +311,7 @@ func (b *evaluator) held(hub decide.Lane) laneRecord {
 	return record
 }
 
-// check decides whether a limit is kept; a hold says why it is not.
+// check decides whether removals are within a limit. If not, the hold has the reason.
 func (b *evaluator) check(of limit.Limit, lane decide.Lane, t tally) (verdict, *holding) {
 	if of.Off() {
 		return allowed, nil
@@ -336,18 +337,18 @@ func (b *evaluator) check(of limit.Limit, lane decide.Lane, t tally) (verdict, *
 	return allowed, nil
 }
 
-// withdrawn returns how many went in the window, and how many may go in one.
+// withdrawn returns how many removals the window has, and how many it may have.
 func (b *evaluator) withdrawn(of limit.Limit, lane decide.Lane) (n, most int) {
 	return b.out.records[lane].withdrawn(b.settings.Window, b.now), of.Of(b.most(lane))
 }
 
-// most returns the most deliveries that there were in the window, as far as it is known:
-// those of now, or of when something went.
+// most returns the highest known number of deliveries in the window: the present one, or one that
+// was recorded with a removal.
 func (b *evaluator) most(lane decide.Lane) int {
 	return max(b.deliveries(lane), b.out.records[lane].deliveries(b.settings.Window, b.now))
 }
 
-// permit notes what may go, and counts what goes without an approval.
+// permit allows removals and counts those that no override approves.
 func (b *evaluator) permit() {
 	counted := map[decide.Lane]int{}
 	for _, e := range b.ends {

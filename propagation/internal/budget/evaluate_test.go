@@ -169,7 +169,7 @@ func TestEvaluate_staleApproval(t *testing.T) {
 	w.want("once it is planned again it is held", 0, true, tenant(set))
 }
 
-// Withdrawals and revocations of a group have a limit and a hold each.
+// Requested removals and lost permissions of a group have separate limits and holds.
 func TestEvaluate_revocations(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason       string
@@ -304,8 +304,8 @@ func TestWholeHubIsHeld(t *testing.T) {
 	w.want("what was approved for the whole hub does not count for it", 168, false, one)
 }
 
-// A hold of the hub ends for the innocent once what is left in it is as little as any group
-// may lose, and nobody has come back for a minute.
+// A hold of the hub ends for the others once no more removals are left in it than any group may
+// lose, and nothing has changed for a minute.
 func TestHubHoldEndsForTheRest(t *testing.T) {
 	w := newWorld(t, defaults)
 	groups := small(w)

@@ -14,14 +14,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
-// heldBack is why ends are held. The zero one is none.
+// heldBack is why removals are held. The zero value means that nothing holds them.
 type heldBack struct {
-	// Lane is over its limit, unless Override holds it; with the zero Group it is all lanes of
-	// the kind together.
+	// Lane is over its limit, unless Override holds it. With the zero Group, all lanes of the kind
+	// are over the limit of the hub.
 	Lane decide.Lane
 	holding
 	Override decide.Override
-	// Problem, when not empty, is why nothing can be decided at all.
+	// Problem is why no decision is possible, or "".
 	Problem string
 }
 
@@ -30,7 +30,7 @@ func (h heldBack) ofHub() bool {
 	return h.Lane.Group == (decide.Group{}) && h.Override.Word == decide.None
 }
 
-// held returns why an end is held.
+// held returns why a removal is held.
 func (l *ledger) held(e *plannedEnd) (why heldBack, ok bool) {
 	hub := decide.Lane{Kind: e.lane.Kind}
 	switch record := l.records[e.lane]; {
@@ -46,14 +46,14 @@ func (l *ledger) held(e *plannedEnd) (why heldBack, ok bool) {
 	return heldBack{}, false
 }
 
-// heldIn is how many works of a group are held, and why.
+// heldIn counts the works of a group that are held for one reason.
 type heldIn struct {
 	group decide.Group
 	heldBack
 	works int
 }
 
-// heldOf returns why works of an Application are held: of the first by UID.
+// heldOf returns why works of an Application are held. The work with the lowest UID decides.
 func (l *ledger) heldOf(app types.NamespacedName) (why heldBack, ok bool) {
 	first := types.UID("")
 	for _, uid := range l.plans[app].works {
@@ -68,7 +68,7 @@ func (l *ledger) heldOf(app types.NamespacedName) (why heldBack, ok bool) {
 	return why, ok
 }
 
-// allHolds returns all that is held; a hold of which nothing is due now has no works.
+// allHolds returns all holds. A hold without a due removal has no works.
 func (l *ledger) allHolds() []heldIn {
 	counts := map[heldIn]int{}
 	for lane, record := range l.records {
@@ -95,8 +95,8 @@ func (l *ledger) allHolds() []heldIn {
 	return list
 }
 
-// apply carries a evaluation out and returns the Applications that have to be reconciled: what
-// holds them has changed, or they may go on.
+// apply records the result of an evaluation. It returns the Applications that have to be
+// reconciled, because a removal may proceed or the reason of a hold has changed.
 func (l *ledger) apply(j evaluation) []types.NamespacedName {
 	before := map[types.UID]heldBack{}
 	for uid, w := range l.works {
@@ -121,7 +121,7 @@ func (l *ledger) apply(j evaluation) []types.NamespacedName {
 	return slices.Collect(maps.Keys(concerned))
 }
 
-// waiting returns the Applications that have ends which are due and held.
+// waiting returns the Applications with removals that are due and held.
 func (l *ledger) waiting() []types.NamespacedName {
 	apps := map[types.NamespacedName]bool{}
 	for _, w := range l.works {

@@ -13,20 +13,21 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
-// work is what the ledger has of a ManifestWork that a plan names.
+// work is the ledger's entry for a ManifestWork that a plan names.
 type work struct {
 	app   types.NamespacedName
 	known bool
 	group decide.Group
-	// end is nil while the work has neither an end nor a clock.
+	// end is nil if the work has no planned removal and no running clock.
 	end *plannedEnd
 }
 
-// plannedEnd is what the last plan has of a work's end.
+// plannedEnd is the removal of a work according to the last plan.
 type plannedEnd struct {
 	end
 	since map[decide.Why]time.Time
-	// ends: it is planned now or for later. kept: a word or a pause delays it.
+	// ends is true if the removal is planned, now or later. kept is true if an override or a pause
+	// delays it.
 	ends, kept bool
 	allowed    bool
 }
@@ -39,17 +40,17 @@ func (w *work) note() decide.Note {
 	return n
 }
 
-// counts reports whether the end counts and is not allowed yet.
+// counts reports whether the removal counts and is not allowed yet.
 func (e *plannedEnd) counts() bool {
 	return e != nil && e.ends && !e.kept && !e.allowed && e.lane.Kind != decide.Uncounted
 }
 
-// waits reports whether the end is due and something holds it.
+// waits reports whether the removal is due and held.
 func (e *plannedEnd) waits() bool {
 	return e != nil && e.ends && e.due && !e.allowed && (e.lane.Kind != decide.Uncounted && !e.kept || e.override.Word.Keeps())
 }
 
-// planned is what the last plan of an Application says.
+// planned is the last plan of an Application.
 type planned struct {
 	group      decide.Group
 	deliveries int
@@ -57,7 +58,7 @@ type planned struct {
 	works      []types.UID
 }
 
-// ledger is what is known of all works. It is not safe for concurrent use.
+// ledger has the state of all works. It is not safe for concurrent use.
 type ledger struct {
 	settings Settings
 	records  laneRecords
@@ -65,9 +66,10 @@ type ledger struct {
 	works    map[types.UID]*work
 	// restored are stored notes of works that no plan has named yet.
 	restored workNotes
-	// left is when an end left a held lane last, or one of a kind that the hub's limit holds.
+	// left is when a removal was last cancelled in a held lane, or in a kind that the hub's limit
+	// holds.
 	left map[decide.Lane]time.Time
-	// news: something is to be evaluated. unsaved: notes have changed.
+	// news is true if an evaluation is due. unsaved is true if notes have changed.
 	news, unsaved bool
 }
 
@@ -78,8 +80,8 @@ func newLedger(settings Settings) *ledger {
 	}
 }
 
-// restore takes up what is stored. A clock counts for at most half a grace: what was missing
-// while nobody looked may have been back.
+// restore loads what is stored. A restored clock counts for half a grace period at most, because
+// the permission may have returned while no process was running.
 func (l *ledger) restore(records laneRecords, notes workNotes, now time.Time, grace time.Duration) {
 	l.records = records
 	for uid, note := range notes {
@@ -94,8 +96,8 @@ func (l *ledger) restore(records laneRecords, notes workNotes, now time.Time, gr
 	}
 }
 
-// restore takes up a stored note of a work that a plan has named already, with clocks that
-// began anew.
+// restore merges a stored note into the entry of a work that a plan has named already. The clocks
+// of that entry started at this plan.
 func (w *work) restore(note decide.Note) {
 	if !w.known && note.Known {
 		w.known, w.group = true, note.Group
@@ -113,7 +115,7 @@ func (w *work) restore(note decide.Note) {
 	w.end.since = since
 }
 
-// note returns what the ledger has of a work.
+// note returns the note of a work.
 func (l *ledger) note(uid types.UID) decide.Note {
 	if w := l.works[uid]; w != nil {
 		return w.note()
@@ -121,7 +123,7 @@ func (l *ledger) note(uid types.UID) decide.Note {
 	return l.restored[uid]
 }
 
-// set replaces the plan of an Application. One of which nothing is left is forgotten.
+// set replaces the plan of an Application. It forgets an Application without works.
 func (l *ledger) set(p decide.Plan, now time.Time) {
 	before := l.plans[p.Key]
 	after := planned{group: p.Group, deliveries: p.Deliveries, goneSince: p.GoneSince, works: make([]types.UID, 0, len(p.Fates))}
@@ -144,7 +146,7 @@ func (l *ledger) set(p decide.Plan, now time.Time) {
 	l.plans[p.Key] = after
 }
 
-// take takes up what becomes of one work.
+// take records the fate of one work.
 func (l *ledger) take(p decide.Plan, f *decide.Fate, now time.Time) {
 	w := l.works[f.UID]
 	if w == nil {
@@ -168,8 +170,8 @@ func (l *ledger) take(p decide.Plan, f *decide.Fate, now time.Time) {
 	l.compare(before, w.end, now)
 }
 
-// endOf returns what a fate says of an end, nil when it has none and no clock runs. An allowed
-// end stays allowed in its lane until it is no end any more, or something delays it.
+// endOf returns the removal that a fate plans, or nil if it plans none and no clock runs. A removal
+// stays allowed in its lane until it is cancelled or delayed.
 func endOf(f *decide.Fate, before *plannedEnd, now time.Time) *plannedEnd {
 	e := &plannedEnd{end: end{uid: f.UID, lane: f.Lane, override: f.Override, joined: now, due: f.Act == decide.End && f.Due}, since: f.Clocks}
 	e.ends, e.kept = e.due || f.Lane.Kind != decide.Uncounted, f.Delayed.By != "" || f.Override.Word.Keeps()
@@ -182,11 +184,11 @@ func endOf(f *decide.Fate, before *plannedEnd, now time.Time) *plannedEnd {
 	return e
 }
 
-// sameLane reports whether two lanes of one work are the same. A work stays on its cluster,
-// which a stored lane leaves out.
+// sameLane reports whether two lanes of one work are equal. A stored lane has no cluster name, and
+// a work stays on its cluster.
 func sameLane(a, b decide.Lane) bool { return a == b || a.Kind == b.Kind && a.Kind.OfCluster() }
 
-// compare notes what is new about an end.
+// compare records what has changed about a removal.
 func (l *ledger) compare(before, after *plannedEnd, now time.Time) {
 	switch {
 	case before == nil && after == nil:
@@ -211,10 +213,10 @@ func sinceOf(e *plannedEnd) map[decide.Why]time.Time {
 	return e.since
 }
 
-// drop forgets an end whose work is gone.
+// drop forgets the removal of a work that no longer exists.
 func (l *ledger) drop(e *plannedEnd, now time.Time) { l.compare(e, nil, now) }
 
-// leave notes that an end has left a lane, and those of its kind, before it was allowed.
+// leave records that a removal was cancelled in a lane before it was allowed.
 func (l *ledger) leave(lane decide.Lane, now time.Time) {
 	for _, left := range []decide.Lane{lane, {Kind: lane.Kind}} {
 		if l.records[left].Held != nil {
@@ -223,7 +225,7 @@ func (l *ledger) leave(lane decide.Lane, now time.Time) {
 	}
 }
 
-// state returns what a evaluation rests on. onCluster counts the works on a cluster.
+// state returns the input of an evaluation. onCluster counts the works on a cluster.
 func (l *ledger) state(unlimited bool, onCluster func(string) int, now time.Time) state {
 	s := state{settings: l.settings, records: l.records, left: l.left, unlimited: unlimited, now: now}
 	for _, w := range l.works {
@@ -245,8 +247,8 @@ func (l *ledger) state(unlimited bool, onCluster func(string) int, now time.Time
 	return s
 }
 
-// stored returns what is to be remembered of works: essential is what a evaluation rests on,
-// and all what is in its grace besides.
+// stored returns the notes to store: essential ones are an input of evaluations, all ones include
+// those in a grace period.
 func (l *ledger) stored() (all, essential workNotes) {
 	all, essential = maps.Clone(l.restored), maps.Clone(l.restored)
 	for uid, w := range l.works {
@@ -261,12 +263,12 @@ func (l *ledger) stored() (all, essential workNotes) {
 	return all, essential
 }
 
-// still reports whether the plan of a work has an end as it was evaluated.
+// still reports whether the plan of a work has the same removal that was evaluated.
 func (w *work) still(e end) bool {
 	return w != nil && w.end.counts() && w.end.due && sameLane(w.end.lane, e.lane)
 }
 
-// allow marks an end as allowed in what is about to be stored.
+// allow marks a removal as allowed in the memory that is about to be stored.
 func (l *ledger) allow(m memory, e end) {
 	if w := l.works[e.uid]; w.still(e) {
 		note := w.note()
@@ -275,14 +277,14 @@ func (l *ledger) allow(m memory, e end) {
 	}
 }
 
-// forget drops the notes of works that no plan has named for a window since the start.
+// forget drops restored notes that no plan has named within one window after the start.
 func (l *ledger) forget(now, started time.Time) {
 	if len(l.restored) > 0 && now.Sub(started) > l.settings.Window {
 		l.restored, l.unsaved = workNotes{}, true
 	}
 }
 
-// deliveries counts those of a group.
+// deliveries counts the deliveries of a group.
 func (l *ledger) deliveries(g decide.Group) (n int) {
 	for _, p := range l.plans {
 		if p.group == g {

@@ -29,8 +29,8 @@ func planOf(name string, fates ...decide.Fate) decide.Plan {
 	return decide.Plan{Key: key(name), Group: set, Deliveries: min(1, len(fates)), Fates: fates}
 }
 
-// A clock runs on over a restart, and counts for at most half a grace: what was missing while
-// nobody looked may have been back.
+// A clock continues over a restart, and counts for at most half a grace period, because the
+// permission may have returned while no process was running.
 func TestLedger_clocks(t *testing.T) {
 	for _, c := range []struct {
 		reason       string
@@ -60,8 +60,8 @@ func TestLedger_clocks(t *testing.T) {
 	}
 }
 
-// The owner of a work is remembered from when its Application was there: what the work says
-// later is its agent's.
+// The owner of a work is stored while its Application exists. What the work names later may come
+// from its agent.
 func TestLedger_owner(t *testing.T) {
 	l := newLedger(defaults)
 	if note := l.note(one); !cmp.Equal(note, decide.Note{}) {
@@ -95,8 +95,8 @@ func TestLedger_owner(t *testing.T) {
 	}
 }
 
-// A plan replaces the one before; works that it does not name any more are gone, and so is an
-// Application of which nothing is left.
+// A plan replaces the one before. Works that it does not name any more are forgotten, and so is an
+// Application without works.
 func TestLedger_set(t *testing.T) {
 	l := newLedger(defaults)
 	ends := decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
@@ -210,7 +210,7 @@ func TestLedger_changedMeanwhile(t *testing.T) {
 	}
 }
 
-// What nobody has named for a window after the start is gone.
+// Stored notes that no plan has named for a window after the start are forgotten.
 func TestLedger_forgets(t *testing.T) {
 	l := newLedger(defaults)
 	l.restore(laneRecords{}, workNotes{gone: {Known: true, Group: set}}, start, grace)
@@ -224,7 +224,7 @@ func TestLedger_forgets(t *testing.T) {
 	}
 }
 
-// Where the ledger cannot decide, those that wait are told.
+// If the ledger cannot decide, the waiting Applications get a message.
 func TestLedger_waiting(t *testing.T) {
 	l := newLedger(defaults)
 	l.set(planOf("due", decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}), start)

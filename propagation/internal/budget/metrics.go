@@ -10,7 +10,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
-// By what withdrawals are held, as in metrics.
+// These are values of the metric label that says what holds removals.
 const (
 	heldByLimit    = "limit"
 	heldByHub      = "hub"
@@ -36,13 +36,13 @@ func init() {
 	metrics.Registry.MustRegister(withdrawalsHeld, withdrawalsLimit, withdrawalsBlocked)
 }
 
-// series are the labels of a held group in metrics.
+// series are the metric labels of a held group.
 type series struct{ namespace, set, by string }
 
-// gauges are the metrics of what is held.
+// gauges are the metrics of holds.
 type gauges struct{ shown map[series]bool }
 
-// show sets the metrics to what is held.
+// show sets the metrics to the present holds.
 func (g *gauges) show(holds []heldIn) {
 	counts := map[series]int{}
 	for _, h := range holds {

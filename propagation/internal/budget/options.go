@@ -11,13 +11,13 @@ import (
 // Options are the settings of a budget.
 type Options struct {
 	Settings
-	// Grace is how long a permission may be missing; restored clocks count for half of it.
+	// Grace is how long a permission may be lost. Restored clocks count for half of it at most.
 	Grace time.Duration
-	// Namespace is where propagation runs: the annotation of that Namespace decides for the
-	// whole hub, and the ledger is stored there. Without it nothing is stored.
+	// Namespace is where propagation runs. The annotation of that Namespace applies to the whole
+	// hub, and the memory is stored in it. Without a Namespace nothing is stored.
 	Namespace string
-	// Prepare has every Application planned once, so that the whole damage is known before
-	// anything is evaluated. It returns how long to wait for the rest, 0 when that is done.
+	// Prepare plans every Application once, so that the first evaluation knows all removals. It
+	// returns how long to wait for the remaining Applications, or 0 when all are planned.
 	Prepare func(ctx context.Context, started time.Time) (wait time.Duration, err error)
 	// OnCluster counts the ManifestWorks on a cluster.
 	OnCluster func(cluster string) int

@@ -12,46 +12,46 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
-// holding is why and since when ends are held, with the figures of that moment: what is
-// reported of a hold does not change while it lasts.
+// holding is why and since when removals are held. Its figures are those of the beginning, so that
+// the report of a hold does not change while it lasts.
 type holding struct {
 	Since time.Time `json:"since"`
-	// Pending of Deliveries would have been withdrawn within the window, and Limit was
-	// the most.
+	// Pending of Deliveries would have been removed within the window. Limit was the highest number
+	// allowed.
 	Pending    int `json:"pending"`
 	Deliveries int `json:"deliveries"`
 	Limit      int `json:"limit"`
 }
 
-// count are ends that began to count at a time, of so many deliveries.
+// count is a number of removals that began to count at one time, and the deliveries at that time.
 type count struct {
 	at    time.Time
 	n, of int
 }
 
-// laneRecord is what is remembered of a lane, or of all lanes of a kind.
+// laneRecord is the stored state of a lane, or of all lanes of a kind.
 type laneRecord struct {
 	Withdrawn []count
 	Held      *holding
-	// Together are, of all lanes of a kind, those that are held.
+	// Together lists the groups that the limit of the hub holds. Only a record of all lanes has it.
 	Together []decide.Group
 }
 
-// laneRecords are what is remembered of all lanes. They are never changed: a [evaluation] has
-// the next ones.
+// laneRecords is the stored state of all lanes. It is never changed: an [evaluation] returns a new
+// one.
 type laneRecords map[decide.Lane]laneRecord
 
-// perWindow is into how many parts a window is divided: the ends of one are counted together.
-// They count for one part longer than the window.
+// perWindow is the number of parts of a window. Removals of one part are counted together, so they
+// count for up to one part longer than the window.
 const perWindow = 20
 
-// counts reports whether a count counts. One that seems to lie ahead was made by another
-// clock: it counts, for as long as any.
+// counts reports whether a count is in the window. A count in the future comes from a clock that
+// differs: it counts as long as any other.
 func (c count) counts(window time.Duration, now time.Time) bool {
 	return now.Sub(c.at) < window+window/perWindow && c.at.Sub(now) < window
 }
 
-// withdrawn returns how many ends count at a time.
+// withdrawn returns how many removals are in the window at a time.
 func (r laneRecord) withdrawn(window time.Duration, now time.Time) (n int) {
 	for _, c := range r.Withdrawn {
 		if c.counts(window, now) {
@@ -61,7 +61,7 @@ func (r laneRecord) withdrawn(window time.Duration, now time.Time) (n int) {
 	return n
 }
 
-// deliveries returns the most deliveries that there were when one of them went.
+// deliveries returns the highest number of deliveries that the counts in the window recorded.
 func (r laneRecord) deliveries(window time.Duration, now time.Time) (n int) {
 	for _, c := range r.Withdrawn {
 		if c.counts(window, now) {
@@ -71,7 +71,7 @@ func (r laneRecord) deliveries(window time.Duration, now time.Time) (n int) {
 	return n
 }
 
-// adding returns the record with n more ends, of so many deliveries.
+// adding returns the record with n more removals of so many deliveries.
 func (r laneRecord) adding(n, of int, window time.Duration, now time.Time) laneRecord {
 	var kept []count
 	for _, c := range r.Withdrawn {
@@ -88,7 +88,7 @@ func (r laneRecord) adding(n, of int, window time.Duration, now time.Time) laneR
 	return r
 }
 
-// current returns the records without what does not count any more.
+// current returns the records without counts that have left the window.
 func (r laneRecords) current(window time.Duration, now time.Time) laneRecords {
 	next := maps.Clone(r)
 	maps.DeleteFunc(next, func(_ decide.Lane, each laneRecord) bool { return each.Held == nil && each.withdrawn(window, now) == 0 })
@@ -98,7 +98,7 @@ func (r laneRecords) current(window time.Duration, now time.Time) laneRecords {
 	return next
 }
 
-// sortGroups sorts groups and takes each once.
+// sortGroups sorts groups and removes duplicates.
 func sortGroups(groups []decide.Group) []decide.Group {
 	slices.SortFunc(groups, compareGroups)
 	return slices.Compact(groups)

@@ -23,19 +23,19 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// reporter reports what is held: log, Events and metrics.
+// reporter reports holds by log lines, Events and metrics.
 type reporter struct {
 	client  client.Client
 	events  events.EventRecorder
 	options Options
-	// reported are the holds of which a log line and an Event were written.
+	// reported are the holds that have a log line and an Event.
 	reported map[heldBack]bool
 	gauges   gauges
-	// failure is the error that was logged last.
+	// failure is the last error that was logged.
 	failure string
 }
 
-// approval is the command that approves what is held in a namespace, "" for propagation's.
+// approval returns the command that approves the removals of a namespace, or of the hub for "".
 func (r *reporter) approval(namespace string) string {
 	if namespace == "" {
 		namespace = r.options.Namespace
@@ -43,8 +43,8 @@ func (r *reporter) approval(namespace string) string {
 	return fmt.Sprintf(`kubectl annotate --overwrite namespace %s %s="approve until $(date -u -d +1hour +%%FT%%TZ)"`, namespace, contract.DeletionBudgetAnnotation)
 }
 
-// text describes a hold to an Application of a namespace. It is the same for as long as the
-// hold lasts.
+// text describes a hold to the Applications of a namespace. It does not change while the hold
+// lasts.
 func (r *reporter) text(why heldBack, namespace string) string {
 	if why.Problem != "" {
 		return contract.WithdrawalHeld + ": " + why.Problem
@@ -65,14 +65,14 @@ func (r *reporter) text(why heldBack, namespace string) string {
 		why.Pending, max(why.Deliveries, why.Pending), nameOf(why.Lane), r.options.Window, causes[why.Lane.Kind], why.Limit, approve)
 }
 
-// causes say of a lane why its ends are counted apart from others of the same deliveries.
+// causes explain why a lane of a cluster is counted separately from the tenant's lane.
 var causes = map[decide.LaneKind]string{
 	decide.Admin:          " because a permission is missing,",
 	decide.ClusterRevoked: " because of what that cluster reports or carries,",
 	decide.Unproven:       " because their Applications are gone,",
 }
 
-// nameOf names the deliveries of a lane for people.
+// nameOf describes the deliveries of a lane.
 func nameOf(lane decide.Lane) string {
 	if lane.Kind.OfCluster() && lane.Group != (decide.Group{}) {
 		return fmt.Sprintf("cluster %q", lane.Group.Namespace)
@@ -80,20 +80,20 @@ func nameOf(lane decide.Lane) string {
 	return lane.Group.String()
 }
 
-// assume takes holds for reported: they were by an earlier process.
+// assume marks holds as reported, because an earlier process has reported them.
 func (r *reporter) assume(holds []heldIn) {
 	for _, h := range holds {
 		r.reported[h.heldBack] = true
 	}
 }
 
-// report reports the beginning and the end of each hold once, and keeps the metrics.
+// report reports the beginning and the end of each hold once, and updates the metrics.
 func (r *reporter) report(ctx context.Context, holds []heldIn) {
 	r.gauges.show(holds)
 	log := ctrl.LoggerFrom(ctx).WithName("budget")
 	now := map[heldBack]bool{}
 	for _, h := range holds {
-		now[h.heldBack] = true // the whole hub is reported once
+		now[h.heldBack] = true // the hold of the hub is reported once
 	}
 	for why := range now {
 		if r.reported[why] {
@@ -112,8 +112,9 @@ func (r *reporter) report(ctx context.Context, holds []heldIn) {
 	r.reported = now
 }
 
-// record records an Event on the ApplicationSet that is held, else on its Namespace, and
-// when that is gone, too, or a cluster or the whole hub is held, on propagation's.
+// record writes an Event about a hold. It refers to the ApplicationSet, or to its Namespace if the
+// ApplicationSet does not exist. For a cluster, for the hub, and if the Namespace does not exist
+// either, it refers to propagation's Namespace.
 func (r *reporter) record(ctx context.Context, why heldBack) {
 	var on *metav1.PartialObjectMetadata
 	approveOn, group := "", why.Lane.Group
@@ -134,8 +135,8 @@ func (r *reporter) record(ctx context.Context, why heldBack) {
 	}
 }
 
-// ended records on a Namespace which annotations of an ApplicationSet ended with it, while n of
-// its deliveries are left.
+// ended writes an Event on a Namespace: the annotations of a deleted ApplicationSet have no effect
+// any more, and n of its deliveries are left.
 func (r *reporter) ended(ctx context.Context, set *metav1.PartialObjectMetadata, n int, outlives bool) {
 	var ended []string
 	for _, key := range []string{contract.DeletionBudgetAnnotation, contract.PausedAnnotation} {
@@ -152,7 +153,8 @@ func (r *reporter) ended(ctx context.Context, set *metav1.PartialObjectMetadata,
 		set.Namespace, set.Name, strings.Join(ended, " and "), n, r.approval(set.Namespace))})
 }
 
-// existing reads an object from the cache, nil when it has no name or is not there.
+// existing reads an object from the cache. It returns nil if the object has no name or does not
+// exist.
 func (r *reporter) existing(ctx context.Context, o *metav1.PartialObjectMetadata, key client.ObjectKey) *metav1.PartialObjectMetadata {
 	if key.Name == "" || r.client.Get(ctx, key, o, client.UnsafeDisableDeepCopy) != nil {
 		return nil
@@ -160,8 +162,8 @@ func (r *reporter) existing(ctx context.Context, o *metav1.PartialObjectMetadata
 	return o
 }
 
-// problem logs that no decision can be made, once for each error, and returns what
-// Applications say of it, "" without one.
+// problem logs once for each error that no decision is possible. It returns the text for the
+// Applications, or "" without an error.
 func (r *reporter) problem(ctx context.Context, err error) string {
 	log := ctrl.LoggerFrom(ctx).WithName("budget")
 	if err == nil {
@@ -184,12 +186,13 @@ func (r *reporter) problem(ctx context.Context, err error) string {
 	return fmt.Sprintf("propagation cannot read or write its ConfigMap %s/%s (%s), and withdraws nothing until it can", r.options.Namespace, storeName, reason)
 }
 
-// Record records a warning on an object.
+// Record writes a warning Event on an object.
 func Record(recorder events.EventRecorder, ref *corev1.ObjectReference, m policy.Message) {
 	recorder.Eventf(ref, nil, corev1.EventTypeWarning, m.Reason, "Withdraw", "%s", m.Text)
 }
 
-// Reference refers to an object for an Event, that of a Namespace in that namespace.
+// Reference returns the reference of an Event to an object. A Namespace's Events are in that
+// namespace.
 func Reference(o *metav1.PartialObjectMetadata) *corev1.ObjectReference {
 	ref := &corev1.ObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: o.UID}
 	if ref.Namespace == "" {

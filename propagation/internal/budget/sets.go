@@ -15,13 +15,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// sets are the deletion-budget annotations of ApplicationSets that outlive them: hold and
-// undo, until their end. An ApplicationSet is deleted together with the Applications that its
-// hold keeps.
+// sets are the deletion-budget annotations that outlive their ApplicationSets: hold and undo, until
+// they expire. Without them, deleting an ApplicationSet would end the hold on its Applications.
 type sets map[decide.Group]string
 
-// observe takes over what an ApplicationSet says, in place of what one of its name said
-// before, and reports whether that is something else.
+// observe replaces the value of an ApplicationSet by the one that it has now, and reports whether
+// it differs.
 func (s sets) observe(set decide.Group, value string, now time.Time) (changed bool) {
 	before := s[set]
 	if r := overrideOf(set, value, now); r.Word.Keeps() && !r.Until.IsZero() {
@@ -32,7 +31,7 @@ func (s sets) observe(set decide.Group, value string, now time.Time) (changed bo
 	return s[set] != before
 }
 
-// override returns what an ApplicationSet that is gone holds or undoes.
+// override returns the override that a deleted ApplicationSet has left.
 func (s sets) override(set decide.Group, now time.Time) decide.Override {
 	r := overrideOf(set, s[set], now)
 	r.Gone = r.Word != decide.None
@@ -42,27 +41,27 @@ func (s sets) override(set decide.Group, now time.Time) decide.Override {
 func overrideOf(set decide.Group, value string, now time.Time) decide.Override {
 	r, err := decide.ParseOverride(value, argocd.ApplicationSetKind+" "+set.Namespace+"/"+set.Set, now)
 	if err != nil {
-		r.Until = time.Time{} // an invalid value has no end, and does not outlive the object
+		r.Until = time.Time{} // an invalid value never expires, and does not outlive its object
 	}
 	return r
 }
 
-// prune forgets what has ended.
+// prune removes overrides that have expired.
 func (s sets) prune(now time.Time) {
 	maps.DeleteFunc(s, func(set decide.Group, value string) bool { return overrideOf(set, value, now).Word == decide.None })
 }
 
-// storedSet is how one ApplicationSet is stored.
+// storedSet is the stored form of one ApplicationSet.
 type storedSet struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// mostOfNamespace is how many ApplicationSets of a namespace are stored at most: tenants
+// mostOfNamespace limits how many ApplicationSets of one namespace are stored, because tenants
 // write them.
 const mostOfNamespace = 100
 
-// encode returns what is stored, in limit bytes at most, and how many are left out: of each
-// namespace those of the last names.
+// encode returns the stored form in limit bytes at most, and how many ApplicationSets are left out.
+// In each namespace the last ones by name are left out first.
 func (s sets) encode(limit int) (text string, leftOut int, err error) {
 	groups := slices.SortedFunc(maps.Keys(s), compareGroups)
 	for most := mostOfNamespace; most > 0; most /= 2 {
@@ -80,7 +79,7 @@ func (s sets) encode(limit int) (text string, leftOut int, err error) {
 	return "{}", len(s), nil
 }
 
-// decodeSets reads what is stored; "" is nothing.
+// decodeSets decodes the stored form. "" decodes to no sets.
 func decodeSets(text string) (sets, error) {
 	s, stored := sets{}, map[decide.Group]storedSet{}
 	if text == "" {

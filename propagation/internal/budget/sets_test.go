@@ -18,8 +18,7 @@ func until(word string, d time.Duration) string {
 	return word + " until " + start.Add(d).Format(time.RFC3339)
 }
 
-// Only a hold and an undo outlive their ApplicationSet, and one that is made again with the
-// name replaces them.
+// Only a hold and an undo outlive their ApplicationSet, and a re-created one replaces them.
 func TestSets_observe(t *testing.T) {
 	hold := until("hold", time.Hour)
 	for _, c := range []struct {

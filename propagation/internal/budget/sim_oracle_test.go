@@ -17,8 +17,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// judge is told of each deletion of a work, and finds out whether it may be from what is true,
-// not from what was decided.
+// judge gets each deletion of a work, and decides from the true state, and not from the decisions,
+// whether it is allowed.
 func (w *world) judge(k *work, t decide.Fate) {
 	if w.spokes[k.obj.Namespace].hostile {
 		return // what its own agent could do anyway
@@ -75,7 +75,8 @@ func (w *world) holds(s *words, abandoned bool) bool {
 	return s.paused(w.now) || !abandoned && s.keeps(w.now)
 }
 
-// tenantSays returns whether the tenant delays a withdrawal, and what becomes of what is delivered.
+// tenantSays returns whether the tenant delays a removal, and what happens to the delivered
+// objects.
 func (w *world) tenantSays(k *work, a *app, abandoned bool) (delays bool, says string) {
 	if a != nil {
 		delays, says = a.paused(w.now), a.policy
@@ -121,7 +122,7 @@ func (w *world) takenFrom(a *app, k *work) bool {
 	return false
 }
 
-// save is told of what is stored: what has been allowed since counts.
+// save gets what is stored: what was allowed since then counts.
 func (w *world) save(after budget.Stored) bool {
 	if w.noStore {
 		return false
@@ -153,7 +154,7 @@ func (w *world) count(name string, most int, lane decide.Lane) {
 	}
 }
 
-// approved reports whether a word lifts the limits.
+// approved reports whether an override lifts the limits.
 func (w *world) approved(lane decide.Lane, k *work) bool {
 	set := w.p.cache.sets[key{Namespace: lane.Group.Namespace, Name: lane.Group.Set}]
 	return w.spaces[hubSpace].approves(w.now) || w.p.cache.spaces[hubSpace].approves(w.now) || w.p.cache.spaces[k.truth.Namespace].approves(w.now) || set != nil && set.approves(w.now)
@@ -171,7 +172,7 @@ func (w *world) deliveries() {
 	}
 }
 
-// settle has everything come to rest and looks at what is then.
+// settle waits until nothing changes, and checks the state.
 func (w *world) settle() {
 	p := w.p
 	p.dies, p.dead = 0, false
@@ -213,7 +214,7 @@ func (w *world) settle() {
 	}
 }
 
-// atRest looks at a work: rights, and revocation.
+// atRest checks a work: its permissions, and its removal after a lost one.
 func (w *world) atRest(k *work, t decide.Fate) {
 	p, q, a := w.p, w.projects[k.project], w.apps[k.truth]
 	told := k.truth.Namespace == admins && a != nil && a.project == k.project || q != nil && q.admits[k.truth.Namespace]
@@ -251,7 +252,7 @@ func (w *world) released(a *app, plan decide.Plan) {
 	}
 }
 
-// delivered: a wish that nothing keeps is delivered, by one work.
+// delivered checks that a desired delivery that nothing delays is delivered by one work.
 func (w *world) delivered(a *app, plan decide.Plan) {
 	if a.label != "true" || a.deleting || a.cluster == "" || a.malformed || a.large || a.observe {
 		return

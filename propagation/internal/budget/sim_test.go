@@ -126,7 +126,7 @@ func (w *world) user() {
 		w.remove(a)
 	case 14:
 		a.finalizer = !a.finalizer
-	case 15: // made again
+	case 15: // re-created
 		b := *a
 		b.uid, b.created = w.id("u"), w.now
 		if w.r.IntN(2) == 0 {
@@ -282,7 +282,7 @@ func upToDate(k *work, project *argocd.AppProject) bool {
 	return !payload.Outdated(k.cached, project, "")
 }
 
-// propagation is a step of propagation: a pass, a judgement, a look, a kill.
+// propagation is a step of propagation: a pass, an evaluation, a reconcile, a kill.
 func (w *world) propagation() {
 	p := w.p
 	if p.dead {

@@ -287,7 +287,7 @@ func (h *hub) clone() *hub {
 	return c
 }
 
-// permitted is what the hub grants a place, told by nothing but the hub's own state.
+// permitted returns what the hub grants a place, from the hub's own state alone.
 func (h *hub) permitted(ns, cluster, project string, identity key) bool {
 	admitted := ns == admins || project == "" || h.projects[project] == nil && identity.Namespace == ns || h.projects[project] != nil && h.projects[project].admits[ns]
 	return h.bound[ns][cluster] && admitted && (ns == admins || identity.Namespace == ns || h.allowed[ns][identity.Namespace])

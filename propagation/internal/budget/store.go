@@ -17,16 +17,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// storeName is the ConfigMap in propagation's namespace that holds what has to survive a
-// restart: the records of lanes, the notes of works, and what ApplicationSets hold.
+// storeName is the ConfigMap in propagation's namespace with everything that has to survive a
+// restart: the records of lanes, the notes of works, and the overrides of ApplicationSets.
 const (
 	storeName = "multicluster-integrations-deletion-budget"
 	lanesKey  = "lanes"
 	worksKey  = "works" // binary
 	setsKey   = "applicationsets"
-	formerKey = "records" // the lanes before there were lanes
-	// maxBytes and maxSets are how many bytes are written in all, and of ApplicationSets; the
-	// API server takes 1 MiB a ConfigMap.
+	formerKey = "records" // the format before lanes
+	// maxBytes limits the whole ConfigMap, and maxSets the overrides in it. The API server accepts
+	// 1 MiB.
 	maxBytes = 1000 << 10
 	maxSets  = 200 << 10
 )
@@ -36,20 +36,20 @@ const (
 // memory is what is stored.
 type memory struct {
 	records laneRecords
-	// notes are those of works. Where they do not fit, essential are stored alone.
+	// notes are all notes of works. If they do not fit, only the essential ones are stored.
 	notes, essential workNotes
 	sets             sets
 }
 
-// store keeps a memory in a ConfigMap. There is one writer at a time.
+// store keeps a memory in a ConfigMap. Only one process writes it at a time.
 type store struct {
 	client    client.Client
 	live      client.Reader
 	namespace string // "": nothing is stored
 	written   *corev1.ConfigMap
-	// last is when something was written last.
+	// last is the time of the last write.
 	last time.Time
-	// setsLeftOut and notesLeftOut did not fit the last time.
+	// setsLeftOut and notesLeftOut are how many did not fit at the last write.
 	setsLeftOut, notesLeftOut int
 }
 
@@ -57,8 +57,8 @@ func (s *store) object() *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: storeName}}
 }
 
-// load reads everything. What is damaged is lost: holds follow again from what is on the hub,
-// so that records cost no more than a window, and notes what was allowed and half a grace.
+// load reads the memory. Damaged data is lost: holds are decided again from what is on the hub.
+// Lost records cost at most one window. Lost notes cost what was allowed, and half a grace period.
 func (s *store) load(ctx context.Context) (memory, error) {
 	m := memory{records: laneRecords{}, notes: workNotes{}, sets: sets{}}
 	if s.namespace == "" {
@@ -101,8 +101,8 @@ func (s *store) load(ctx context.Context) (memory, error) {
 	return m, nil
 }
 
-// save writes everything unless it is stored already. When another client has written it since
-// load, or deleted it, the error is a conflict.
+// save writes the memory if it differs from what is stored. The error is a conflict if another
+// client has written or deleted the ConfigMap since load.
 func (s *store) save(ctx context.Context, m memory, now time.Time) error {
 	if s.namespace == "" {
 		return nil
@@ -127,8 +127,8 @@ func (s *store) save(ctx context.Context, m memory, now time.Time) error {
 	return nil
 }
 
-// encode returns the ConfigMap. What is in its grace is left out first when it does not fit;
-// nothing else is, since that would let too much be withdrawn after a restart.
+// encode returns the ConfigMap. If the memory does not fit, notes in a grace period are left out.
+// Nothing else is left out, because a restart could then remove too much.
 func (s *store) encode(ctx context.Context, m memory) (*corev1.ConfigMap, error) {
 	held, setsLeftOut, err := m.sets.encode(maxSets)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
-// formerRecord is a record of the format before lanes, when withdrawals and revocations of a
-// group shared a limit. It is read once, and written in the present format.
+// formerRecord is a record of the format before lanes. There, all removals of a group shared one
+// limit. It is read once and written in the present format.
 type formerRecord struct {
 	Withdrawn []struct {
 		At time.Time `json:"at"`
@@ -23,8 +23,8 @@ type formerRecord struct {
 	} `json:"held"`
 }
 
-// decodeFormerRecords reads records of that format. What went counts for both lanes of a
-// group, and a hold holds both: that of which nothing is to go ends by itself.
+// decodeFormerRecords decodes records of that format. Each count applies to both lanes of its
+// group, and so does a hold. The hold of a lane without removals ends by itself.
 func decodeFormerRecords(text string) (laneRecords, error) {
 	stored := map[decide.Group]formerRecord{}
 	if text == "" {

@@ -57,12 +57,12 @@ type world struct {
 	allowed []allowance
 	// due is when to evaluate again, the zero time for never.
 	due time.Time
-	// stale: nobody plans again when a word ends.
+	// stale is true if nobody plans again when an override expires.
 	stale bool
 	// slow: what is allowed does not go, since its agent is away.
 	slow bool
-	// words are of groups, and of the whole hub under the zero Group; administrators' count
-	// for revocations, too.
+	// words are the overrides of groups, and of the whole hub under the zero Group. Administrators'
+	// overrides also count after a lost permission.
 	words  map[decide.Group]decide.Override
 	stored struct{ records, notes []byte }
 	writes int
@@ -103,7 +103,7 @@ func (w *world) uids() (uids []types.UID) {
 func stays(d *delivery) bool { return d.lane.Kind == decide.Uncounted }
 func goes(d *delivery) bool  { return !stays(d) }
 
-// doom has n more of a group to be withdrawn, at once when due.
+// doom plans the removal of n more works of a group, due now or later.
 func (w *world) doom(g decide.Group, n int, due bool) { w.end(tenant(g), g, n, due) }
 
 // revoke has n more of a group to be revoked.
@@ -130,7 +130,7 @@ func (w *world) override(lane decide.Lane, g decide.Group) decide.Override {
 	}
 }
 
-// look is one reconcile of an Application: it is planned, and what is allowed goes.
+// look is one reconcile of an Application: it is planned, and allowed works are deleted.
 func (w *world) look(uid types.UID) {
 	d := w.live[uid]
 	p := w.plan(uid, d)
@@ -164,7 +164,7 @@ func (w *world) lookAtAll() {
 	}
 }
 
-// expire drops the words that have ended.
+// expire removes expired overrides.
 func (w *world) expire() {
 	if w.stale {
 		return
@@ -256,7 +256,7 @@ func (w *world) decide(g decide.Group, word decide.Word, d time.Duration) {
 	w.ledger.news = true // the annotation has changed
 }
 
-// unsay takes all words back.
+// unsay removes all overrides.
 func (w *world) unsay() {
 	w.words = map[decide.Group]decide.Override{}
 	w.lookAtAll()

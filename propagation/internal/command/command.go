@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is the propagation binary without its process: flags and what they start.
+// Package command has the flags of the propagation binary and starts its controllers.
 package command
 
 import (
@@ -34,31 +34,30 @@ import (
 // Version of this module; a release changes it here.
 const Version = "0.1.0"
 
-// initialStatusTimeout is how long a managed cluster may take to report on a new
-// Application before the hub says Unknown, where no others wait for it. An agent takes
-// about five seconds.
+// initialStatusTimeout is how long a managed cluster may take to report on a new Application before
+// the hub shows Unknown, if no other Applications wait. An agent takes about five seconds.
 const initialStatusTimeout = time.Minute
 
 // Program describes the binary.
 func Program() boot.Program {
 	return boot.Program{
 		Name: "propagation", Version: Version, MetricsPort: 8443, HealthPort: 8081, LeaseName: "multicluster-integrations-propagation",
-		GCPercent: 30, // decoding makes garbage of all that is not kept; memory is dearer than the time
+		GCPercent: 30, // decoding leaves much garbage, and memory costs more than time here
 	}
 }
 
 // Command holds the binary's flags.
 type Command struct {
 	argocd boot.Names
-	// InstanceLabel is the label key that the hub's Argo CD tracks resources by.
+	// InstanceLabel is the label key by which the hub's Argo CD tracks resources.
 	InstanceLabel string
-	// Register has every accepted cluster registered with Argo CD. Where gitopscluster is
-	// installed, that registers them.
+	// Register registers every accepted cluster with Argo CD. If gitopscluster is installed, that
+	// does it instead.
 	Register bool
 	Deliver  deliver.Options
 }
 
-// ArgoCDNamespaces are those of the hub's Argo CDs, that of the Applications first.
+// ArgoCDNamespaces returns the namespaces of the hub's Argo CDs, first the one of the Applications.
 func (c *Command) ArgoCDNamespaces() []string { return c.argocd }
 
 // New returns the command with its defaults.
@@ -72,7 +71,7 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.Register, "register", true, "register every accepted ManagedCluster with Argo CD; --register=false where gitopscluster is installed, which registers them instead")
 }
 
-// Validate names every flag with an impossible value.
+// Validate returns an error that names every flag with an invalid value.
 func (c *Command) Validate() error {
 	err := c.argocd.Validate("argocd-namespace")
 	if c.Register && len(c.argocd) > 1 {

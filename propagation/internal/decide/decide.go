@@ -7,9 +7,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 )
 
-// Decide returns what becomes of an Application and of each of its ManifestWorks. First comes
-// whether a work may be where it is, which is a fact about the work. What the Application
-// asks for is followed for the works that are left.
+// Decide returns what becomes of an Application and of each of its ManifestWorks. First it checks,
+// for each work, whether the work may be where it is. Then it applies what the Application asks for
+// to the works that may stay.
 func Decide(f Facts) Plan {
 	d := newDecision(f)
 	for _, s := range d.subjects {
@@ -32,7 +32,7 @@ func Decide(f Facts) Plan {
 	return d.plan
 }
 
-// permitted is about the work alone, by what it carries, whatever the Application asks for.
+// permitted checks the permissions of the place of the work, whatever the Application asks for.
 func (s *subject) permitted() {
 	w, t := s.work, s.fate
 	switch {
@@ -56,15 +56,15 @@ func (s *subject) permitted() {
 		switch {
 		case left <= 0 && t.Act != End:
 			t.Act, t.Why, t.Due = End, missing.why, true
-		case left > 0 && t.Act != End: // upcoming: it is counted
+		case left > 0 && t.Act != End: // not due yet, but counted
 			t.Why = missing.why
 			s.plan.again(left)
 		}
 	}
 }
 
-// gone ends what is left of an Application that has been gone for its grace. One that is
-// made again at once keeps what it runs.
+// gone removes the works of an Application that has been deleted for longer than its grace period.
+// An Application that is re-created within that time keeps its workload.
 func (d *decision) gone() {
 	if len(d.subjects) == 0 {
 		return
@@ -78,7 +78,7 @@ func (d *decision) gone() {
 	d.plan.again(left)
 	for _, s := range d.kept() {
 		if s.fate.Why == "" {
-			s.fate.Why = ApplicationGone // upcoming
+			s.fate.Why = ApplicationGone // not due yet, but counted
 		}
 	}
 }

@@ -8,36 +8,36 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Speaker is a kind of object that delays what is done about a delivery.
+// Speaker is a kind of object whose annotation or claim can delay a change of a delivery.
 type Speaker int
 
-// Speakers. Tenants write Applications and ApplicationSets, administrators Namespaces. An agent
-// writes its own ManagedCluster, a cluster's administrators its ClusterClaims.
+// Tenants write Applications and ApplicationSets. Administrators write Namespaces. The agent writes
+// its own ManagedCluster, and a cluster's administrators write its ClusterClaims.
 const (
 	OnApplication Speaker = iota
 	OnApplicationSet
-	OnNamespace // the Application's and propagation's
+	OnNamespace // the Namespace of the Application, and propagation's
 	OnCluster   // ManagedCluster and ClusterClaim
 )
 
 // Change is a kind of change of a delivery.
 type Change int
 
-// Changes.
+// These are the kinds of change.
 const (
-	Deliver  Change = iota // a ManifestWork is made or changed
-	Withdraw               // one ends since its tenant wants that
-	Revoke                 // one ends since it may not be there any more
+	Deliver  Change = iota // a ManifestWork is created or updated
+	Withdraw               // a ManifestWork is removed, because its tenant asks for it
+	Revoke                 // a ManifestWork is removed, because a permission is lost
 )
 
-// delays is who may delay which change: by a pause, a hold, or a value that is invalid.
+// delays lists who can delay which change: by a pause, by a hold, or by an invalid value.
 var delays = map[Change]map[Speaker]bool{
 	Deliver:  {OnApplication: true, OnApplicationSet: true, OnNamespace: true, OnCluster: true},
 	Withdraw: {OnApplication: true, OnApplicationSet: true, OnNamespace: true},
 	Revoke:   {OnNamespace: true},
 }
 
-// ChangeOf returns the change by which a ManifestWork ends for a reason.
+// ChangeOf returns the change that removes a ManifestWork for a reason.
 func ChangeOf(why Why) Change {
 	switch why {
 	case "":
@@ -49,7 +49,8 @@ func ChangeOf(why Why) Change {
 	}
 }
 
-// pauseOn returns what pauses a change on a cluster. Where that is leaving nothing is paused.
+// pauseOn returns the pause of a change on a cluster. A ManagedCluster that is being deleted cannot
+// pause anything.
 func pauseOn(f *Facts, cluster Cluster, set *Words, change Change) policy.Pause {
 	if cluster.Leaving {
 		return policy.Pause{}
@@ -73,13 +74,13 @@ func pauseOn(f *Facts, cluster Cluster, set *Words, change Change) policy.Pause 
 	return policy.StrongestPause(pauses...)
 }
 
-// paused returns what pauses a change of this work.
+// paused returns the pause of a change of this work.
 func (s *subject) paused(change Change) policy.Pause {
 	return pauseOn(s.facts, s.work.Cluster, s.set(), change)
 }
 
-// delay returns who delays the end of a work. With a shared one nothing is lost, but a pause leaves
-// every work as it is that could go on by itself.
+// delay returns what delays the removal of a work. A hold does not delay the removal of a shared
+// work, because no workload is lost. A pause does.
 func (s *subject) delay() Delay {
 	if s.shared && s.fate.Why != NeverApplied {
 		return Delay{}

@@ -17,151 +17,162 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Facts are what a decision about one Application rests on. Whoever gathers them returns an
-// error when one cannot be read: nothing in here means "unknown".
+// Facts are the input of a decision about one Application. If one of them cannot be read, gathering
+// them is an error, so that no value here means "unknown".
 type Facts struct {
 	Key      types.NamespacedName
 	Now      time.Time
 	Settings Settings
-	// Application is nil when it is gone. It is borrowed from the cache and never changed.
+	// Application is nil if it does not exist. It belongs to the cache and must not be changed.
 	Application *argocd.Application
-	// GoneSince is since when the ledger knows the Application to be gone, zero for not.
+	// GoneSince is when the ledger first had the Application as deleted, or the zero time.
 	GoneSince time.Time
-	// Owner is what the Application's ApplicationSet says, nil when it names none, or one
-	// that is gone and has left no word.
+	// Owner has the annotations of the ApplicationSet. It is nil if the Application names none, or
+	// one that was deleted and has left no override.
 	Owner *Words
-	// Namespace is what the Application's Namespace says, Hub what propagation's own does.
+	// Namespace has the annotations of the Application's Namespace, Hub those of propagation's
+	// Namespace.
 	Namespace, Hub Words
 	// Target is the cluster that the Application names.
 	Target Cluster
-	// May is what the Application's place grants: its cluster, project and namespace there.
+	// May has the permissions of the target: its cluster, project and namespace.
 	May Permission
-	// Project is the hub's AppProject that the Application names, nil for none; Default the
-	// hub's AppProject "default", nil for none.
+	// Project is the AppProject on the hub that the Application names. Default is the AppProject
+	// "default" on the hub. Either is nil if it does not exist.
 	Project, Default *argocd.AppProject
-	// ProjectProblem is what is invalid in the setting of the hub's Argo CD with its global
-	// projects, empty for nothing.
+	// ProjectProblem is what is invalid in the global projects of the hub's Argo CD, or "".
 	ProjectProblem string
-	// HasAgent: the target has an agent of argocd-agent. ByAgent names the agent by which
-	// argocd-agent delivers the Application as well, "" for none.
+	// HasAgent is true if the target has an argocd-agent. ByAgent names the argocd-agent that also
+	// delivers the Application, or is "".
 	HasAgent bool
 	ByAgent  string
-	// Rivals are the other Applications that want, or deliver, what this one wants to be on
-	// its target.
+	// Rivals are the other Applications that ask for the same identity on the target, or deliver
+	// it.
 	Rivals []Rival
-	// Request is what is known of the Application's one-time request. RefreshDone is when the
-	// refresh [request.Known.Refreshing] was first seen to be done, zero for not yet.
+	// Request is the state of the Application's one-time request. RefreshDone is when the refresh
+	// [request.Known.Refreshing] was first observed to be done, or the zero time.
 	Request     request.Known
 	RefreshDone time.Time
-	// StatusProblem is what is malformed in the Application's status, empty for nothing. Its
-	// request is unknown then, so that nothing may be written for it.
+	// StatusProblem is what is malformed in the Application's status, or "". The state of its
+	// request is then unknown, so that nothing may be written.
 	StatusProblem string
-	// Again is when the facts have to be gathered anew, 0 for not by the clock: a
-	// PlacementDecision without status is unread for a time, and what it may bind is permitted.
+	// Again is the delay after which the facts have to be gathered again, or 0. A PlacementDecision
+	// without status counts as unread for some time, and meanwhile what it may bind is permitted.
 	Again time.Duration
-	// Works are all ManifestWorks that name the Application, and own ones that lost that name.
+	// Works are all ManifestWorks that name the Application, and its own works that no longer name
+	// it.
 	Works []Work
 }
 
-// Settings are those of delivery that decisions depend on.
+// Settings are the settings of delivery that decisions depend on.
 type Settings struct {
 	BindingGrace, RecreateGrace time.Duration
-	// SizeLimit is the most bytes of manifests that a ManifestWork may have.
+	// SizeLimit is the highest number of bytes of manifests in a ManifestWork.
 	SizeLimit int
-	// ArgoCDNamespace is where the hub's Argo CD keeps its AppProjects.
+	// ArgoCDNamespace is the namespace of the AppProjects on the hub.
 	ArgoCDNamespace string
 	AppNamespaces   policy.AppNamespaces
-	// InstanceLabel is the label key that the hub's Argo CD tracks resources by.
+	// InstanceLabel is the label key by which the hub's Argo CD tracks resources.
 	InstanceLabel string
-	// CreateNamespace and DeliverProject let them travel with the Application.
+	// CreateNamespace and DeliverProject deliver the Namespace and the AppProject with the
+	// Application.
 	CreateNamespace, DeliverProject bool
 }
 
-// Cluster is a ManagedCluster. The zero Cluster is one that is not there.
+// Cluster is a ManagedCluster. The zero Cluster does not exist.
 type Cluster struct {
 	Name string
-	// There: it exists. Leaving: it is being deleted. Hub: it is the hub itself.
+	// There is true if it exists, Leaving if it is being deleted, and Hub if it is the hub itself.
 	There, Leaving, Hub bool
-	// Pause is that of its annotation or of its ClusterClaim.
+	// Pause is the pause of its annotation or of its ClusterClaim.
 	Pause policy.Pause
-	// State is what statuses of its works are observed with.
+	// State is the input for observing the statuses of its works.
 	State status.Cluster
 }
 
-// Permission is what a hub namespace may: use a cluster, use an AppProject, and deliver to a
-// namespace there. Of what could not be read there is none: that is an error.
+// Permission is what a hub namespace may do: use a cluster, use an AppProject, and deliver to a
+// namespace on the cluster. If one of these cannot be read, gathering it is an error.
 type Permission struct{ Bound, Project, Namespace bool }
 
-// Words are what one object says about deliveries, without what has ended by itself.
+// Words are the annotations of one object that decide about deliveries, without expired ones.
 type Words struct {
-	// On names the object, as kubectl does.
+	// On names the object in kubectl's form.
 	On    string
 	Pause policy.Pause
-	// Override is what its deletion-budget says.
+	// Override is the value of its deletion-budget annotation.
 	Override Override
-	// Policy is its deletion-policy; a Namespace has none.
+	// Policy is the value of its deletion-policy annotation. A Namespace has none.
 	Policy policy.DeletionPolicy
-	// Gone: it is an ApplicationSet that is gone. Only a hold or an undo outlives one.
+	// Gone is true for a deleted ApplicationSet. Only its hold or undo remains.
 	Gone bool
 }
 
-// Relation is what a ManifestWork that names an Application is to it.
+// Relation is how a ManifestWork that names an Application relates to it.
 type Relation int
 
-// Relations. The annotations alone prove nothing: an agent may change every ManifestWork of its cluster.
+// The annotations alone prove nothing, because an agent may change every ManifestWork of its
+// cluster.
 const (
 	Leftover  Relation = iota // it only names the Application
-	Adoptable                 // it lies on the target and delivers just what is wanted
-	Own                       // its name, or the UID that it carries, proves it
+	Adoptable                 // it is on the target and delivers the desired identity
+	Own                       // its name, or the UID that it carries, proves its owner
 )
 
-// Work is a ManifestWork that carries the Application, and what is known of its place.
+// Work is a ManifestWork that carries the Application, with the facts about its place.
 type Work struct {
 	*manifestcache.Work
 	Relation Relation
 	Cluster  Cluster
-	// Project is that of the delivered Application, "" for a work that delivers none.
+	// Project is the project of the delivered Application, or "" if the work delivers none.
 	Project string
-	// May is what this work's place grants, by what the work carries.
+	// May has the permissions of the work's place, for the namespace and project that the work
+	// carries.
 	May Permission
-	// Stale: its AppProject is not the hub's of that name, and its cluster may be told.
+	// Stale is true if its AppProject differs from the hub's, and its cluster may receive the
+	// hub's.
 	Stale bool
-	// Finalized: the agent has begun. Missing: the cluster says that the Application is not there.
+	// Finalized is true once the agent has started to apply it. Missing is true if the cluster
+	// reports that the Application does not exist.
 	Finalized, Missing bool
-	// Applied is the condition Applied at the work's generation, empty while unreported.
+	// Applied is the status of condition Applied at the work's generation, or "" if it is not
+	// reported.
 	Applied metav1.ConditionStatus
-	// Live is the work as the API server has it, nil in facts of the cache, which has no spec.
+	// Live is the work from the API server. It is nil if the facts come from the cache, which has
+	// no spec.
 	Live *workv1.ManifestWork
-	// Note is what the ledger has of it.
+	// Note is the ledger's note of the work.
 	Note Note
-	// Set is, of an Application that is gone, what the ApplicationSet says that this work
-	// names; nil for none, or one that is gone and has left no word.
+	// Set has the annotations of the ApplicationSet that this work names. Only a work of a deleted
+	// Application has it. It is nil if there is none, or if it was deleted and has left no
+	// override.
 	Set *Words
 }
 
 // Note is what the ledger has of a ManifestWork. Neither an agent nor a tenant can write it.
 type Note struct {
-	// Known: it was seen as an own work of its Application, and Group is that one's.
+	// Known is true if the work was observed as an own work of its Application. Group is its owner
+	// then.
 	Known bool
 	Group Group
-	// Since is since when something is missing.
+	// Since is when each lost permission was first missing.
 	Since map[Why]time.Time
-	// Allowed: its end was allowed in that lane.
+	// Allowed is true if the budget has allowed the removal, in that lane.
 	Allowed bool
 	Lane    Lane
 }
 
-// Rival is another hub Application, or what is left of one, for the same delivered identity.
+// Rival is another hub Application, or the copy that one has left, for the same identity.
 type Rival struct {
 	Key     types.NamespacedName
 	UID     types.UID
 	Created time.Time
-	// Copy is the name of its work that delivers the identity, "" without one. Applied: the
-	// API server has that copy applied, and not being deleted.
+	// Copy is the name of its work that delivers the identity, or "". Applied is true if the API
+	// server has that work as applied and not as being deleted.
 	Copy    string
 	Applied bool
-	// Wants: it is there and asks for the identity. Otherwise only its copy is left.
+	// Wants is true if the Application exists and asks for the identity. Otherwise only its copy
+	// exists.
 	Wants bool
-	// Waits is the Application that it waits for in turn, empty for none.
+	// Waits is the Application that the rival waits for, or empty.
 	Waits types.NamespacedName
 }

@@ -9,8 +9,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// finish says of a fate for whom it counts, who delays it, how it ends and what is next, and
-// brings up to date what stays.
+// finish completes a fate: the lane, what delays the removal, how the work ends, and the next step.
+// It also decides what is updated in a work that stays.
 func (s *subject) finish() {
 	t := s.fate
 	if t.Act == Leave {
@@ -32,7 +32,8 @@ func (s *subject) finish() {
 			s.plan.again(afterCluster)
 		}
 	}
-	// Rights reach whatever stays, be it paused, refused, held or waited for.
+	// A change of rights is delivered to every work that stays, even if it is paused, refused or
+	// held.
 	t.Project = s.work.Stale && !s.observes() && t.Act != Rewrite
 	if t.Act == Keep || t.Act == Refresh {
 		t.Automation = s.automation()
@@ -42,9 +43,9 @@ func (s *subject) finish() {
 	}
 }
 
-// automation returns what becomes of the automation of a work that stays: a pause of syncs takes
-// it out, and it comes back with the pause's end. No operation is under way then: a write of
-// the Application would have the agent apply that again.
+// automation returns what becomes of syncPolicy.automated in a work that stays. A pause of syncs
+// removes it, and the end of the pause restores it. While an operation is running nothing changes,
+// because the agent would apply the operation again.
 func (s *subject) automation() Automation {
 	if s.facts.Application == nil || s.observes() || s.requested() {
 		return AutomationStays
@@ -59,7 +60,7 @@ func (s *subject) automation() Automation {
 	return AutomationStays
 }
 
-// requested reports whether the cluster may be at a one-time request that the work carries.
+// requested reports whether the cluster may be running the one-time request that the work carries.
 func (s *subject) requested() bool {
 	if s.work.Extra.Request == "" || request.IsRefresh(s.work.Extra.Request) {
 		return false

@@ -10,11 +10,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// Group are deliveries that are judged together: of one ApplicationSet of a namespace, or,
-// with Set empty, of the Applications there that have none. The zero Group is the whole hub.
+// Group are deliveries with a common limit. They belong to one ApplicationSet of a namespace, or
+// with an empty Set to all Applications there without an ApplicationSet. The zero Group is the
+// whole hub.
 type Group struct{ Namespace, Set string }
 
-// String names the group for people.
+// String describes the group in a message.
 func (g Group) String() string {
 	switch {
 	case g.Set != "":
@@ -25,7 +26,7 @@ func (g Group) String() string {
 	return "the hub"
 }
 
-// GroupOf returns the group that a work names. Its agent can write that.
+// GroupOf returns the group that a work names. The agent of its cluster can change it.
 func GroupOf(work *manifestcache.Work) Group {
 	app, _ := work.Claimant()
 	set, named := work.ApplicationSet()
@@ -35,10 +36,10 @@ func GroupOf(work *manifestcache.Work) Group {
 	return Group{Namespace: app.Namespace, Set: set.Name}
 }
 
-// MarshalText makes a group a key of a JSON object.
+// MarshalText encodes a group as a key of a JSON object.
 func (g Group) MarshalText() ([]byte, error) { return []byte(g.Namespace + "/" + g.Set), nil }
 
-// UnmarshalText is its reverse.
+// UnmarshalText decodes what MarshalText returns.
 func (g *Group) UnmarshalText(text []byte) error {
 	i := slices.Index(text, '/')
 	if i < 0 {
@@ -48,32 +49,32 @@ func (g *Group) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// LaneKind says whose ends are judged together.
+// LaneKind is a kind of lane.
 type LaneKind int
 
-// Kinds of lane. What one agent can make up is judged in its own cluster's lanes.
+// An agent can cause removals in a lane of its own cluster, or in Unproven, and in no other lane.
 const (
-	Uncounted        LaneKind = iota // nothing is lost, or nobody can hold it
-	Tenant                           // withdrawals that a tenant wants
-	Admin                            // revocations
-	ClusterWithdrawn                 // withdrawals that only the works of one cluster speak of
-	ClusterRevoked                   // revocations that one cluster brought about
-	Unproven                         // withdrawals whose group only the work names
+	Uncounted        LaneKind = iota // no workload is lost, or nobody can hold it
+	Tenant                           // a tenant asks for the removal
+	Admin                            // a permission is lost
+	ClusterWithdrawn                 // only the works of one cluster ask for the removal
+	ClusterRevoked                   // one cluster has caused the loss of the permission
+	Unproven                         // only the work names the group
 )
 
-// String names the kind as the ledger does.
+// String returns the name of the kind in the stored memory.
 func (k LaneKind) String() string {
 	return [...]string{"uncounted", "tenant", "admin", "cluster-withdrawn", "cluster-revoked", "unproven"}[k]
 }
 
-// OfCluster reports whether such a lane is one of a cluster.
+// OfCluster reports whether lanes of this kind belong to a cluster.
 func (k LaneKind) OfCluster() bool { return k == ClusterWithdrawn || k == ClusterRevoked }
 
-// Lane are ends that share a limit and a hold. Each lane has its own, and each kind one for
-// the whole hub. The zero Lane is for what is not counted.
+// Lane are removals that share a limit and a hold. All lanes of one kind also share a limit of the
+// hub. The zero Lane is for removals that do not count.
 type Lane struct {
 	Kind LaneKind
-	// Group is the owner of the deliveries. In a lane of a cluster its Namespace is the
-	// cluster's; the zero Group is all lanes of the kind together.
+	// Group is the owner of the deliveries. In a lane of a cluster, its Namespace is the cluster's.
+	// The zero Group stands for all lanes of the kind together.
 	Group Group
 }

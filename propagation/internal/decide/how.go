@@ -34,8 +34,8 @@ func (s *subject) how() payload.Ending {
 	return payload.Ending{}
 }
 
-// next returns the next step of the end, and what it waits for. Facts of the cache have no
-// spec: how the work ends counts as not yet in it.
+// next returns the next step of the removal, and what it waits for. Facts from the cache have no
+// spec. With those, the work counts as one that does not carry its ending yet.
 func (s *subject) next() (Step, Wait) {
 	w, e := s.work, s.fate.How
 	if s.shared {
@@ -61,7 +61,7 @@ func (s *subject) next() (Step, Wait) {
 	return step, s.waitsFor(f, proof)
 }
 
-// waitsFor returns what keeps the agent from ending a work as it has to.
+// waitsFor returns why the agent has not applied the ending of a work.
 func (s *subject) waitsFor(f stepFacts, proof payload.Proof) Wait {
 	switch {
 	case f.Says && f.Applied == metav1.ConditionFalse:

@@ -87,9 +87,9 @@ func TestDecide_end(t *testing.T) {
 	})
 }
 
-// Who says that what is delivered stays, and for how long that counts.
-// What an agent does comes as an event, and each look asks the API server for all that the end rests
-// on: an agent that is away for a day costs little. What changes without an event is looked at soon.
+// These rows show who orphans what is delivered, and for how long that counts. The agent's changes
+// are events, and each reconcile of a removal reads everything from the API server. So an agent
+// that is unreachable for a day costs little. Changes without an event are checked soon.
 func TestDecide_endAsksAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		values []workv1.FeedbackValue

@@ -7,8 +7,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 )
 
-// lane returns whose limit counts the end of a work. What only the work says, its agent can say:
-// that is judged with its cluster, or as unproven.
+// lane returns the lane in which the removal of a work counts. An agent can change its works. So a
+// removal that only the work asks for counts with its cluster, or as unproven.
 func (s *subject) lane() Lane {
 	app, w, why := s.facts.Application, s.work, s.fate.Why
 	owner := w.Note.Group
@@ -22,7 +22,7 @@ func (s *subject) lane() Lane {
 	switch revokes := ChangeOf(why) == Revoke; {
 	case s.shared, s.observes(), s.abandoned():
 		return Lane{}
-	case !revokes && s.mark().Orphans() && why != Renamed: // it stays; a word still keeps it
+	case !revokes && s.mark().Orphans() && why != Renamed: // the workload stays; an override still holds it
 		return Lane{}
 	case why == LocalCluster, app != nil && !s.counts, s.carriesOther():
 		return ofCluster
@@ -36,8 +36,8 @@ func (s *subject) lane() Lane {
 	return Lane{Kind: Tenant, Group: owner}
 }
 
-// carriesOther reports whether a revocation is for what the work carries and a living Application
-// does not ask for: an agent can write that.
+// carriesOther reports whether the work lost a permission for a project or namespace that the
+// living Application does not ask for. An agent can write such a work.
 func (s *subject) carriesOther() bool {
 	app := s.facts.Application
 	if app == nil {
@@ -54,8 +54,9 @@ func (s *subject) carriesOther() bool {
 	}
 }
 
-// override returns what operators have decided about the end of a work. An ApplicationSet has no
-// say in a revocation. What only a work names can hold, but approves nothing.
+// override returns the override that applies to the removal of a work. An ApplicationSet has no
+// effect after a lost permission. If only the work names an ApplicationSet, that one can hold, but
+// not approve.
 func (s *subject) override() Override {
 	orphans := s.fate.Lane.Kind == Uncounted && s.mark().Orphans()
 	if s.shared || s.observes() || s.abandoned() || s.fate.Lane.Kind == Uncounted && !orphans {

@@ -9,7 +9,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// ownPolicy returns what a living Application itself says of the end of its delivery.
+// ownPolicy returns the deletion policy that a living Application sets itself.
 func ownPolicy(f *Facts) policy.DeletionPolicy {
 	if f.Application == nil {
 		return policy.DeletionPolicy{}
@@ -17,7 +17,8 @@ func ownPolicy(f *Facts) policy.DeletionPolicy {
 	return policy.ParseDeletionPolicy(f.Application.Annotations[contract.DeletionPolicyAnnotation], "Application "+f.Key.String(), false)
 }
 
-// policyOf returns what counts of the end of a delivery: the Application's own word, else its set's.
+// policyOf returns the deletion policy that applies: the Application's own, else its
+// ApplicationSet's.
 func policyOf(f *Facts, set *Words) policy.DeletionPolicy {
 	own := ownPolicy(f)
 	if own.Word != "" || own.Problem != "" || set == nil {
@@ -28,9 +29,9 @@ func policyOf(f *Facts, set *Words) policy.DeletionPolicy {
 	return p
 }
 
-// markOf returns who says that what is delivered stays; was is what the work says. A mark by the
-// Application outlives it. One by a set stays while the Application has no set. What cannot be
-// followed changes no mark.
+// markOf returns the orphan mark of a work, which names who set it; was is the present one. A mark
+// by the Application outlives it. A mark by an ApplicationSet stays while the Application has none.
+// An invalid policy changes no mark.
 func markOf(f *Facts, set *Words, was payload.Mark) payload.Mark {
 	own, living := ownPolicy(f), set != nil && !set.Gone
 	switch {
@@ -52,7 +53,7 @@ func markOf(f *Facts, set *Words, was payload.Mark) payload.Mark {
 	return payload.NoMark
 }
 
-// set returns what the ApplicationSet says that has a say in this work.
+// set returns the annotations of the ApplicationSet that apply to this work.
 func (s *subject) set() *Words {
 	if s.facts.Application != nil {
 		return s.facts.Owner
@@ -64,7 +65,7 @@ func (s *subject) mark() payload.Mark {
 	return markOf(s.facts, s.set(), payload.MarkOf(s.work.Annotations))
 }
 
-// abandoned reports whether the owner of a deleted Application does not wait for its clusters.
+// abandoned reports whether a deleted Application does not wait for its clusters.
 func (s *subject) abandoned() bool {
 	app := s.facts.Application
 	return app != nil && app.DeletionTimestamp != nil && s.fate.Why == Deleting && ownPolicy(s.facts).Abandon

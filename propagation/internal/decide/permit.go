@@ -13,22 +13,22 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd/pattern"
 )
 
-// Place is where an Application of a hub namespace is, or is to be, and what the hub grants it.
+// Place is where an Application of a hub namespace is, or has to be, on a cluster.
 type Place struct {
-	// Namespace is the hub Application's.
+	// Namespace is the namespace of the hub Application.
 	Namespace string
-	// Bound: a PlacementDecision there selects the cluster, or none is asked for.
+	// Bound is true if a PlacementDecision in Namespace selects the cluster, or none is required.
 	Bound bool
-	// ProjectName is the AppProject's that the delivered Application names, "" for a work that
-	// delivers none. Project is the hub's of that name, nil for none.
+	// ProjectName is the AppProject that the delivered Application names, or "" if the work
+	// delivers none. Project is the hub's AppProject of that name, or nil.
 	ProjectName string
 	Project     *argocd.AppProject
-	// Target is the namespace on the cluster, "" for a work that delivers none.
+	// Target is the namespace on the cluster, or "" if the work delivers no Application.
 	Target string
 }
 
-// Permission returns what the hub grants a place. What is empty or malformed takes nothing away:
-// a wish says more about it.
+// Permission returns what the hub grants a place. Empty and malformed values take no permission
+// away: they are reported when the desired delivery is checked.
 func (s Settings) Permission(p Place) Permission {
 	may := Permission{Bound: p.Bound, Project: true, Namespace: true}
 	if p.Namespace == s.ArgoCDNamespace || p.Target == "" || len(validation.IsDNS1123Label(p.Target)) > 0 {
@@ -38,7 +38,7 @@ func (s Settings) Permission(p Place) Permission {
 	switch {
 	case p.ProjectName == "":
 	case p.Project == nil:
-		may.Project = p.Target == p.Namespace // elsewhere no AppProject would judge it
+		may.Project = p.Target == p.Namespace // no AppProject would restrict it in another namespace
 	default:
 		admits, err := admits(p.Project.Spec, p.Namespace)
 		may.Project = admits || err != nil
@@ -46,8 +46,8 @@ func (s Settings) Permission(p Place) Permission {
 	return may
 }
 
-// admits reports whether an AppProject takes Applications of a namespace, by the rules of Argo
-// CD (AppProject.IsAppNamespacePermitted).
+// admits reports whether an AppProject admits Applications of a namespace, by the rules of Argo CD
+// (AppProject.IsAppNamespacePermitted).
 func admits(project json.RawMessage, namespace string) (bool, error) {
 	if len(project) == 0 {
 		return false, nil

@@ -84,7 +84,7 @@ func TestDecide_permission(t *testing.T) {
 			w.missing(ProjectNotAllowed, grace/2)
 			w.missing(NotBound, grace/2)
 		}, want: "w keep ProjectNotAllowed upcoming admin:team; NotBound"},
-		// A tenant does not stop a revocation by asking for something else.
+		// A tenant cannot stop a removal after a lost permission by asking for something else.
 		"former cluster, paused": {reason: "the Application is paused beside a move", change: func(s *scene) {
 			unbound(former(s), over)
 			s.annotate(contract.PausedAnnotation, "delivery")

@@ -14,43 +14,43 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 )
 
-// Plan is what is to be done about one Application. What is delayed is in it, too.
+// Plan is what has to be done about one Application. It includes what is delayed.
 type Plan struct {
 	Key types.NamespacedName
-	// Write creates or updates the ManifestWork on the target, nil for neither.
+	// Write creates or updates the ManifestWork on the target. It is nil if neither is due.
 	Write *Write
-	// Fates has one for each work of the facts, in their order.
+	// Fates has one entry for each work of the facts, in the same order.
 	Fates []Fate
-	// Request is the next step of the Application's one-time request when that is a write of
-	// the Application: claim, finish or drop. The event of that write leads to the next step.
+	// Request is the next step of the Application's one-time request, if that step writes the
+	// Application: claim, finish or drop. The event of the write leads to the step after it.
 	Request *request.Plan
-	// RefreshDone is the refresh that is done while the hub's status has not said so yet.
+	// RefreshDone is the refresh that is done, but not in the hub's status yet.
 	RefreshDone string
 	Release     Release
-	// Report is what the Application's conditions say, without what the budget holds. It is
-	// nil when the conditions stay as they are.
+	// Report has the conditions of the Application, without what the budget holds. It is nil if the
+	// conditions stay as they are.
 	Report *policy.Decision
-	// Waits is how many changes a pause holds.
+	// Waits is the number of changes that a pause delays.
 	Waits int
-	// GoneSince is since when the Application is gone, for the ledger; zero while it is there.
+	// GoneSince is when the Application was first planned as deleted. It is zero while it exists.
 	GoneSince time.Time
-	// Group is the Application's owner. Deliveries is 0 or 1: one for an Application, however
-	// many works name it.
+	// Group is the owner of the Application. Deliveries is 0 or 1, however many works name the
+	// Application.
 	Group      Group
 	Deliveries int
-	// After is when to decide again, 0 for not by the clock.
+	// After is the delay until the next decision without an event, or 0.
 	After time.Duration
-	// left is the report of a deleted Application whose works are not gone.
+	// left is the report of a deleted Application with works that still exist.
 	left *policy.Decision
 }
 
-// Write is the wanted ManifestWork.
+// Write is the desired ManifestWork.
 type Write struct {
-	// Current is the work that is updated, nil for a new one.
+	// Current is the work that is updated, or nil for a new one.
 	Current *Work
 	Inputs  payload.Inputs
 	Want    *workv1.ManifestWork
-	// Request is the one in Want. Replaced: the request that the stored work carries stays.
+	// Request is the request in Want. If Replaced is true, the stored work keeps its own request.
 	Request request.Plan
 }
 
@@ -58,24 +58,24 @@ type Write struct {
 type Fate struct {
 	UID types.UID
 	Act Act
-	// Own: it is proven to be the Application's, so that [Plan.Group] is its owner.
+	// Own is true if the work is proven to be the Application's. Its owner is [Plan.Group] then.
 	Own bool
-	// Why it ends, or would end once its grace is over; "" for neither.
+	// Why is the reason of the removal, present or after a grace period. It is "" for neither.
 	Why Why
 	How payload.Ending
-	// Lane is whose limit counts it, the zero Lane for none.
+	// Lane is where the removal counts, or the zero Lane.
 	Lane Lane
-	// Override is the word of those who may decide about it.
+	// Override is the override that applies to the removal.
 	Override Override
-	// Due: it ends now. Otherwise its grace goes on, and it is counted as upcoming.
+	// Due is true if the removal starts now. Otherwise it counts, and its grace period is running.
 	Due bool
-	// Delayed is who delays it; the zero Delay is nobody.
+	// Delayed is what delays the removal, or the zero Delay.
 	Delayed Delay
 	Next    Step
 	Wait    Wait
-	// Clocks is since when something is missing, for the ledger.
+	// Clocks has when each lost permission was first missing, for the ledger.
 	Clocks map[Why]time.Time
-	// Project and Automation: both are brought up to date beside what else is done with it.
+	// Project and Automation are updated in addition to Act.
 	Project    bool
 	Automation Automation
 }
@@ -83,83 +83,83 @@ type Fate struct {
 // Act is what is done with a ManifestWork.
 type Act int
 
-// Acts.
+// These are the acts.
 const (
-	Keep    Act = iota // as it is
-	Leave              // it is terminating
-	Refresh            // as it is, but for its AppProject or the automation
-	Rewrite            // it is made the wanted one
-	End                // it goes
+	Keep    Act = iota // it stays unchanged
+	Leave              // it is being deleted
+	Refresh            // only its AppProject or the automation changes
+	Rewrite            // it becomes the desired work
+	End                // it is removed
 )
 
 // Automation is what becomes of the delivered Application's syncPolicy.automated.
 type Automation int
 
-// What becomes of the automation.
+// These are the changes of the automation.
 const (
 	AutomationStays Automation = iota
-	AutomationOut              // a pause takes it out
-	AutomationBack             // the pause is over
+	AutomationOut              // a pause removes it
+	AutomationBack             // the end of the pause restores it
 )
 
-// Delay is who delays something.
+// Delay is what delays a change.
 type Delay struct {
-	// By names the annotation or claim and its object, "" for nobody.
+	// By names the annotation or claim and its object, or is "".
 	By string
-	// Pause is the pause that it is, the zero one for none.
+	// Pause is the pause that delays, or the zero Pause.
 	Pause policy.Pause
-	// Problem says what is wrong with a deletion policy that cannot be followed.
+	// Problem is what is invalid in a deletion policy.
 	Problem string
 }
 
-// Wait is what an end waits for that nobody delays.
+// Wait is what a removal waits for, if nothing delays it.
 type Wait struct {
-	// For is a label of metrics, "" for nothing.
+	// For is a value of a metric label, or "".
 	For string
-	// Text says more.
+	// Text has the details.
 	Text string
 }
 
-// What an end waits for.
+// These are the values of [Wait.For].
 const (
-	WaitsForAgent      = "agent"      // to apply how the work ends
-	WaitsForRefusal    = "refusal"    // the agent cannot apply that
-	WaitsForFinalizer  = "finalizer"  // of another field manager on the cluster
-	WaitsForAutomation = "automation" // of another field manager on the cluster
-	WaitsForSpec       = "spec"       // it cannot be decoded
+	WaitsForAgent      = "agent"      // has to apply the ending
+	WaitsForRefusal    = "refusal"    // the agent cannot apply the ending
+	WaitsForFinalizer  = "finalizer"  // another field manager has set one on the cluster
+	WaitsForAutomation = "automation" // another field manager has set it on the cluster
+	WaitsForSpec       = "spec"       // the ManifestWork cannot be decoded
 )
 
-// Waits are all that an end may wait for.
+// Waits lists all values of [Wait.For].
 var Waits = []string{WaitsForAgent, WaitsForRefusal, WaitsForFinalizer, WaitsForAutomation, WaitsForSpec}
 
-// Release says when Argo CD's finalizers leave a deleted Application.
+// Release is when the finalizers of Argo CD are removed from a deleted Application.
 type Release int
 
-// Releases.
+// These are the times of a release.
 const (
 	NoRelease  Release = iota
-	AfterProof         // the API server, too, has no own work of it
-	Undone             // an operator has taken the deletion back
-	Abandoned          // its owner does not wait for the clusters
+	AfterProof         // when the API server has no own work of it either
+	Undone             // an operator has set undo
+	Abandoned          // without waiting for the clusters
 )
 
-// Verdict is what the budget says about a plan.
+// Verdict is the budget's answer to a plan.
 type Verdict struct {
-	// Allowed are the works whose end may go on.
+	// Allowed lists the works whose removal may proceed.
 	Allowed map[types.UID]bool
-	// Held says what holds the others, "" for nothing.
+	// Held describes what holds the other removals, or is "".
 	Held string
 }
 
-// May reports whether a fate is an end that may be carried out.
+// May reports whether a fate is a removal that may be carried out.
 func (v Verdict) May(f Fate) bool {
 	return f.Act == End && f.Due && f.Delayed.By == "" && (f.Lane.Kind == Uncounted || v.Allowed[f.UID])
 }
 
-// again has the plan made again after a time, 0 for not.
+// again requests another decision after a delay; 0 requests none.
 func (p *Plan) again(after time.Duration) { p.After = Sooner(p.After, after) }
 
-// Sooner returns the shorter of two waits, of which 0 is none.
+// Sooner returns the shorter of two delays. 0 means no delay is set.
 func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return a + b

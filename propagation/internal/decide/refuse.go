@@ -12,14 +12,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// A refused wish ends nothing: it costs the update or the move, never what is delivered.
+// A refusal removes nothing. The work on the cluster stays as it is, without the update or the
+// move.
 
-// Deliverable reports whether the Application's wish can be followed.
+// Deliverable reports whether nothing in the facts refuses the desired delivery.
 func Deliverable(f Facts) bool {
 	return f.Application != nil && off(f) == nil && refused(f) == nil
 }
 
-// off returns why the Application asks for no delivery: then everything of it goes.
+// off returns why the Application asks for no delivery. All its works are removed then.
 func off(f Facts) *policy.Decision {
 	label, labelled := f.Application.Labels[contract.PullLabel]
 	cluster, annotated := f.Application.Annotations[contract.ClusterAnnotation]
@@ -39,7 +40,7 @@ func off(f Facts) *policy.Decision {
 	return nil
 }
 
-// refused returns why the Application cannot be delivered as it asks, nil when it can.
+// refused returns why the Application cannot be delivered as desired, or nil.
 func refused(f Facts) *policy.Decision {
 	label := f.Application.Labels[contract.PullLabel]
 	if _, ok := contract.IsTrue(label); !ok {
@@ -53,7 +54,7 @@ func refused(f Facts) *policy.Decision {
 	return nil
 }
 
-// clusterUsable: the cluster exists, stays, and is not the hub itself.
+// clusterUsable refuses a cluster that does not exist, that is being deleted, or that is the hub.
 func clusterUsable(f Facts) *policy.Decision {
 	name := f.Application.Annotations[contract.ClusterAnnotation]
 	switch {
@@ -69,7 +70,7 @@ func clusterUsable(f Facts) *policy.Decision {
 	return nil
 }
 
-// clusterBound: the Application's namespace may use the cluster.
+// clusterBound refuses a cluster that the Application's namespace may not use.
 func clusterBound(f Facts) *policy.Decision {
 	if f.May.Bound {
 		return nil
@@ -79,7 +80,7 @@ func clusterBound(f Facts) *policy.Decision {
 		f.Key.Namespace, f.Application.Annotations[contract.ClusterAnnotation])
 }
 
-// namespaceAllowed: the Application may be in the namespace that it asks for.
+// namespaceAllowed refuses a namespace on the cluster that is not allowed.
 func namespaceAllowed(f Facts) *policy.Decision {
 	target := payload.DeliveredNamespace(f.Application)
 	switch {
@@ -93,10 +94,10 @@ func namespaceAllowed(f Facts) *policy.Decision {
 		contract.AppNamespaceAnnotation, target, f.Key.Namespace, f.Key.Namespace, target)
 }
 
-// projectAllowed: the hub's AppProject of that name takes Applications from the Application's
-// namespace. That holds for "default", too, which does not travel itself. A project that the
-// hub does not have does not travel either. The managed cluster's own then judges the
-// namespace, unless the Application leaves it: then no project would.
+// projectAllowed refuses an AppProject on the hub that does not admit the Application's namespace.
+// This includes "default", which is not delivered. A project that does not exist on the hub is not
+// delivered either. The managed cluster's own project then decides, unless the Application gets
+// another namespace there: then no project would.
 func projectAllowed(f Facts) *policy.Decision {
 	if f.Key.Namespace == f.Settings.ArgoCDNamespace {
 		return nil
@@ -120,7 +121,7 @@ func projectAllowed(f Facts) *policy.Decision {
 		name, f.Key.Namespace)
 }
 
-// deliveredOnce: no agent of argocd-agent delivers the Application to a cluster.
+// deliveredOnce refuses an Application that argocd-agent also delivers to a cluster.
 func deliveredOnce(f Facts) *policy.Decision {
 	if f.ByAgent == "" {
 		return nil
@@ -130,7 +131,7 @@ func deliveredOnce(f Facts) *policy.Decision {
 		f.ByAgent, contract.PullLabel, argocd.IgnoreSyncLabel)
 }
 
-// wellFormed: what else the Application says can be followed.
+// wellFormed refuses other invalid values of the Application.
 func wellFormed(f Facts) *policy.Decision {
 	if f.StatusProblem != "" {
 		return policy.Refuse(policy.ReasonInvalidSpec, "not delivered: %s; correct it", f.StatusProblem)

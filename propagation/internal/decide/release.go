@@ -12,8 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// release says when Argo CD's finalizers leave a deleted Application. Only proven works are
-// waited for: an agent can have any work of its cluster name an Application.
+// release decides when the finalizers of Argo CD are removed from a deleted Application. It waits
+// for proven works only, because an agent can have any work of its cluster name an Application.
 func (d *decision) release() {
 	app := d.facts.Application
 	if app == nil || app.DeletionTimestamp == nil || !slices.ContainsFunc(app.Finalizers, payload.IsArgoFinalizer) {
@@ -22,7 +22,7 @@ func (d *decision) release() {
 	proven := slices.DeleteFunc(slices.Clone(d.subjects), func(s *subject) bool { return !s.fate.Own || !s.work.Cluster.There })
 	switch {
 	case len(proven) == 0:
-		// One that was never delivered is released by the hub's own Argo CD.
+		// The hub's own Argo CD releases an Application that was never delivered.
 		if mustRelease(app) || d.plan.Deliveries > 0 {
 			d.plan.Release = AfterProof
 		}
@@ -33,20 +33,20 @@ func (d *decision) release() {
 	}
 }
 
-// isHeld reports whether anything but its agent keeps a work: a pause, an override or the budget.
+// isHeld reports whether a pause, an override or the budget keeps a work.
 func (s *subject) isHeld() bool {
 	t := s.fate
 	return t.Act != Leave && (t.Delayed.By != "" || t.Lane.Kind != Uncounted && !s.work.Note.Allowed)
 }
 
-// mustRelease reports whether propagation alone can release a deleted Application: it is pulled,
-// or it names a cluster and keeps the hub's own Argo CD off.
+// mustRelease reports whether only propagation can release a deleted Application. It is pulled, or
+// it names a cluster and makes the hub's own Argo CD skip it.
 func mustRelease(app *argocd.Application) bool {
 	return contract.IsPulled(app.Labels) || app.Annotations[contract.ClusterAnnotation] != "" && argocd.SkipsReconcile(app.Annotations)
 }
 
-// ConfirmedBy returns the plan as far as a second one, by what the API server has, confirms it:
-// ends that both have, in the same lane, as the second has them to be carried out.
+// ConfirmedBy returns the plan with the removals that a second plan, made with facts from the API
+// server, also has in the same lane. The details of a removal are those of the second plan.
 func (p Plan) ConfirmedBy(live Plan) Plan {
 	confirmed := p
 	confirmed.Fates = slices.Clone(p.Fates)
@@ -72,7 +72,7 @@ func (p Plan) ConfirmedBy(live Plan) Plan {
 	return confirmed
 }
 
-// Destroys reports whether a plan has what has to be confirmed by the API server.
+// Destroys reports whether a plan has steps that the API server has to confirm.
 func (p Plan) Destroys(v Verdict) bool {
 	return p.Release != NoRelease || slices.ContainsFunc(p.Fates, v.May)
 }

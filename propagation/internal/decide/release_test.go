@@ -135,8 +135,8 @@ func TestDecide_deletion(t *testing.T) {
 	})
 }
 
-// One delivery for an Application, however many works name it; one that is gone counts where the
-// ledger knows it.
+// An Application has one delivery, however many works name it. A deleted Application counts if the
+// ledger has it.
 func TestDecide_deliveries(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*scene)

@@ -14,11 +14,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// bindingQuiet is how long a lost binding is not reported: the placement controller moves clusters
-// between PlacementDecisions in two writes, and nothing is lost in between.
+// bindingQuiet is how long a lost binding is not reported. The placement controller moves a cluster
+// to another PlacementDecision in two writes, and no binding is lost in between.
 const bindingQuiet = 3 * time.Second
 
-// report says in the Application's conditions what has been decided.
+// report sets the conditions of the Application that report the decision.
 func (d *decision) report() {
 	if d.facts.Application == nil || d.plan.Request != nil || d.plan.Release != NoRelease {
 		return // its next event leads to the next report
@@ -48,7 +48,7 @@ func (d *decision) report() {
 	}
 }
 
-// refusal is the report of a wish that is not followed. What is delivered stays, unless it may not.
+// refusal is the report of a refused delivery. Existing works stay, unless a permission is lost.
 func (d *decision) refusal(v policy.Decision) *policy.Decision {
 	if len(d.subjects) == 0 {
 		v.Withdrawn = true
@@ -75,7 +75,7 @@ func (d *decision) refusal(v policy.Decision) *policy.Decision {
 	return &v
 }
 
-// standing returns the cluster that keeps what was delivered, "" for none: the target, if it does.
+// standing returns the cluster that keeps what was delivered, or "". The target comes first.
 func (d *decision) standing() (cluster string) {
 	target := d.facts.Application.Annotations[contract.ClusterAnnotation]
 	for _, s := range d.subjects {
@@ -86,7 +86,7 @@ func (d *decision) standing() (cluster string) {
 	return cluster
 }
 
-// upcoming warns of copies that may not be where they are, although the wish is followed.
+// upcoming warns about works that have lost a permission, although the desired delivery is written.
 func (d *decision) upcoming() (found []policy.Message) {
 	for _, s := range d.subjects {
 		t := s.fate
@@ -105,8 +105,9 @@ func (d *decision) upcoming() (found []policy.Message) {
 	return found
 }
 
-// unfinished is the report of ends of proven works that have not come about: they wait for an
-// agent, are paused, or are held, of which the budget speaks; nil when none is.
+// unfinished is the report of proven works whose removal has not finished: it waits for an agent,
+// or it is paused. It returns v if the budget holds a removal, because the budget adds its own
+// report. It returns nil if all removals have finished.
 func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 	var pending []string
 	var wait Wait
@@ -146,7 +147,7 @@ func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 	return nil
 }
 
-// proof is the report of a deleted Application whose clusters have not confirmed its end.
+// proof is the report of a deleted Application whose clusters have not confirmed its removal.
 func (d *decision) proof() *policy.Decision {
 	var left []string
 	for _, s := range d.subjects {
@@ -162,7 +163,7 @@ func (d *decision) proof() *policy.Decision {
 		strings.Join(left, ", "), contract.DeletionPolicyAnnotation, payload.DeletionAbandon)
 }
 
-// place names a work for people.
+// place names a work in a message.
 func (s *subject) place() string {
 	return fmt.Sprintf("cluster %q (ManifestWork %s)", s.work.Namespace, s.work.Name)
 }

@@ -89,7 +89,7 @@ func (w *Work) see() {
 	w.Work, _ = manifestcache.Compact(w.Live, &stored)
 }
 
-// says has a work say how it ends, as the agent has applied and reported it.
+// says gives a work its ending, as applied and reported by the agent.
 func (w *Work) says(e payload.Ending, values ...workv1.FeedbackValue) {
 	spec, _, err := payload.EndingOf(w.Live, e)
 	if err != nil {
@@ -118,7 +118,7 @@ func value(name, text string) workv1.FeedbackValue {
 	return workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &text}}
 }
 
-// missing has the ledger know since when something is missing.
+// missing records in the ledger since when a permission is missing.
 func (w *Work) missing(why Why, since time.Duration) {
 	if w.Note.Since == nil {
 		w.Note.Since = map[Why]time.Time{}
@@ -149,8 +149,8 @@ func (s *scene) deleting() {
 
 func paused(word string) policy.Pause { return policy.Pause{Word: word, By: "annotation"} }
 
-// told is a plan as a row of the table has it: what is written, the fate of each work, the reason
-// of the report and the release.
+// told returns a plan in the form of the tables: the write, the fate of each work, the reason of
+// the report and the release.
 func tell(p Plan) string {
 	var parts []string
 	switch {

@@ -5,44 +5,46 @@ package decide
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// stepFacts are what the next step of an end rests on. The zero value of each is the careful one.
+// stepFacts are the input of [nextStep]. The zero value of each field is the cautious one.
 type stepFacts struct {
-	// ClusterLeaving: the ManagedCluster is gone or terminating, and OCM removes its works
-	// whatever we do.
+	// ClusterLeaving is true if the ManagedCluster is deleted or being deleted. OCM then removes
+	// its works.
 	ClusterLeaving bool
-	// Observes: the work only reads, so that its end touches nothing.
+	// Observes is true if the work only reads, so that deleting it changes nothing on the cluster.
 	Observes bool
-	// Finalized: the work has its agent's finalizer. Without it the agent has applied nothing.
+	// Finalized is true if the work has its agent's finalizer. Without it the agent has applied
+	// nothing.
 	Finalized bool
-	// Leaves: something that the agent would remove has to stay.
+	// Leaves is true if something has to stay that the agent would remove.
 	Leaves bool
-	// Abandoned: the owner of the Application has given up what its clusters run.
+	// Abandoned is true if the deleted Application does not wait for its clusters.
 	Abandoned bool
-	// Says: the stored work says how it ends.
+	// Says is true if the stored work carries its ending.
 	Says bool
-	// Proven: the cluster has reported that its Application has no finalizer with which Argo
-	// CD would prune what has to stay, or nothing has to. One that another field manager has
-	// set, too, is not removed by the agent's server-side apply.
+	// Proven is true if the cluster has reported that no finalizer makes Argo CD prune what has to
+	// stay, or if nothing has to stay. The agent's server-side apply does not remove a finalizer
+	// that another field manager has set as well.
 	Proven bool
-	// Missing: the cluster says that the Application is not there.
+	// Missing is true if the cluster reports that the Application does not exist.
 	Missing bool
-	// Applied is the status of the condition Applied at the work's generation, empty while
-	// the agent has not reported on that generation.
+	// Applied is the status of condition Applied at the work's generation. It is "" while the agent
+	// has not reported on that generation.
 	Applied metav1.ConditionStatus
 }
 
-// Step is what is next for a ManifestWork that is to go. There is one way for all reasons: the
-// work says how it ends, its agent applies that, then it is deleted.
+// Step is the next step to remove a ManifestWork. The order is the same for all reasons:
+// propagation writes the ending into the work, the agent applies it, and propagation deletes the
+// work.
 type Step int
 
-// Steps.
+// These are the steps.
 const (
-	StepWait   Step = iota // for the agent
-	StepWrite              // how the work ends into the work
-	StepDelete             // the work
+	StepWait   Step = iota // wait for the agent
+	StepWrite              // write the ending into the work
+	StepDelete             // delete the work
 )
 
-// nextStep returns what is next for a work that is to go and may go.
+// nextStep returns the next step for a work that has to be removed, and may be.
 func nextStep(f stepFacts) Step {
 	switch {
 	case f.ClusterLeaving, f.Observes, !f.Finalized:
@@ -54,7 +56,7 @@ func nextStep(f stepFacts) Step {
 	case f.Applied == metav1.ConditionTrue && f.Proven:
 		return StepDelete
 	case f.Applied == metav1.ConditionFalse && (!f.Leaves || f.Missing):
-		return StepDelete // waiting would not have it pruned any better, or there is nothing to stay
+		return StepDelete // waiting would not improve pruning, or nothing has to stay
 	}
 	return StepWait
 }

@@ -12,37 +12,38 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// decision is one call of [Decide] under way.
+// decision is the state of one call of [Decide].
 type decision struct {
 	facts    Facts
 	plan     Plan
 	subjects []*subject
-	// outcome is what came of the wish.
+	// outcome is the result for the desired delivery.
 	outcome outcome
 }
 
-// subject is a work and what becomes of it.
+// subject is a work and its fate.
 type subject struct {
 	facts *Facts
 	work  *Work
 	fate  *Fate
-	// counts: it is the one own work on its cluster that counts for the Application's owner.
+	// counts is true for the one own work on its cluster that counts for the Application's owner.
 	counts bool
-	// shared: what it delivers is another work's, too, or is not there: nothing is lost.
+	// shared is true if no workload is lost with the work: another work delivers it, or it does not
+	// exist.
 	shared bool
 	plan   *Plan
 }
 
-// outcome is what a wish says of itself, for the report.
+// outcome is the result for the desired delivery, for the report.
 type outcome struct {
-	// refusal is why it is not followed; nil: it is, or waits.
+	// refusal is why the delivery is refused. It is nil if it is written or waits.
 	refusal *policy.Decision
-	// off: everything of it goes. deleting: the Application is being deleted.
+	// off is true if all works are removed. deleting is true if the Application is being deleted.
 	off, deleting bool
-	// delivers: what is wanted is on the hub, or is written.
+	// delivers is true if the desired work exists or is written.
 	delivers bool
 	warnings []policy.Message
-	// pause keeps the ManifestWork on the target as it is, the zero one for none.
+	// pause keeps the work on the target unchanged, or is the zero Pause.
 	pause policy.Pause
 }
 
@@ -71,8 +72,8 @@ func newDecision(f Facts) *decision {
 	return d
 }
 
-// goesBefore reports whether o counts in the place of s: one that its name proves before one that
-// an annotation does, which an agent can copy; then the older.
+// goesBefore reports whether o counts instead of s. A work that is proven by its name comes before
+// one that is proven by an annotation, which an agent can copy. Then the older work comes first.
 func (s *subject) goesBefore(o *subject) bool {
 	if s == o || !s.fate.Own || s.work.Namespace != o.work.Namespace {
 		return false
@@ -95,7 +96,7 @@ func (s *subject) observes() bool { return s.work.Annotations[contract.ObservedA
 
 func (s *subject) terminating() bool { return s.work.DeletionTimestamp != nil }
 
-// kept returns the subjects that nothing has decided about yet.
+// kept returns the subjects without a decision so far.
 func (d *decision) kept() (list []*subject) {
 	for _, s := range d.subjects {
 		if s.fate.Act == Keep {
@@ -105,7 +106,7 @@ func (d *decision) kept() (list []*subject) {
 	return list
 }
 
-// end ends all that is kept.
+// end removes all kept works.
 func (d *decision) end(why Why) {
 	for _, s := range d.kept() {
 		s.end(why)
@@ -114,13 +115,13 @@ func (d *decision) end(why Why) {
 
 func (s *subject) end(why Why) { s.fate.Act, s.fate.Why, s.fate.Due = End, why, true }
 
-// endShared ends a work with which nothing is lost.
+// endShared removes a work with which no workload is lost.
 func (s *subject) endShared(why Why) {
 	s.end(why)
 	s.shared = true
 }
 
-// earlier returns since, or now for none and for one that lies ahead.
+// earlier returns since. If since is zero or in the future, it returns now.
 func earlier(since, now time.Time) time.Time {
 	if since.IsZero() || since.After(now) {
 		return now

@@ -7,10 +7,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 )
 
-// Why is the reason for the end of a ManifestWork, as in metrics.
+// Why is the reason of a removal. It is a value of a metric label.
 type Why string
 
-// Reasons. The first four revoke; see [ChangeOf].
+// The first four are lost permissions; see [ChangeOf].
 const (
 	NotBound            Why = policy.ReasonNotBound
 	ProjectNotAllowed   Why = policy.ReasonProjectDenied

@@ -17,16 +17,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// wish is what a living Application asks for.
+// wish is the desired delivery of a living Application.
 type wish struct {
 	d        *decision
 	app      *argocd.Application
 	identity types.NamespacedName
-	// current stands for the Application on its target, nil for none.
+	// current is the work that delivers the Application to its target, or nil.
 	current *subject
 }
 
-// follow follows the wish for the works that may stay where they are.
+// follow decides about the works that may stay where they are.
 func (w *wish) follow() {
 	switch {
 	case w.app.DeletionTimestamp != nil:
@@ -58,7 +58,7 @@ func (w *wish) follow() {
 	w.leaveFormer()
 }
 
-// find returns the subject that stands for the Application on its target.
+// find returns the work that delivers the Application to its target, or nil.
 func (w *wish) find() *subject {
 	kept := slices.DeleteFunc(w.d.kept(), func(s *subject) bool { return !s.fate.Own })
 	current := payload.CurrentWork(w.app, cachedWorks(kept))
@@ -70,12 +70,12 @@ func (w *wish) find() *subject {
 	return nil
 }
 
-// wanted reports whether a subject is an own work of the wanted identity.
+// wanted reports whether a subject is an own work of the desired identity.
 func (w *wish) wanted(s *subject) bool {
 	return s.fate.Own && payload.IsCurrent(w.app, s.work.Work)
 }
 
-// ending returns an own work of the wanted identity that is on its way out, nil for none.
+// ending returns an own work of the desired identity that is being removed, or nil.
 func (w *wish) ending() *subject {
 	for _, s := range w.d.subjects {
 		if (s.fate.Act == End || s.fate.Act == Leave) && w.wanted(s) {
@@ -85,8 +85,9 @@ func (w *wish) ending() *subject {
 	return nil
 }
 
-// mend lets the wish give an AppProject that admits it to the very work which would be revoked
-// for the one that it carries: for one grace more, should that write not come about.
+// mend keeps the desired work if it would be removed only for the AppProject that it carries. The
+// next write replaces that AppProject. If no write follows, mend keeps the work for one more grace
+// period.
 func (w *wish) mend() {
 	for _, s := range w.d.subjects {
 		t := s.fate
@@ -100,7 +101,7 @@ func (w *wish) mend() {
 	}
 }
 
-// unwritable reports whether the wanted work cannot be written.
+// unwritable reports whether the desired work cannot be written.
 func (w *wish) unwritable() bool {
 	w.current = w.first()
 	_, refusal := w.want().build()
@@ -109,7 +110,7 @@ func (w *wish) unwritable() bool {
 	return refusal != nil || taken || tooLarge(manifestcache.OmittedSpec(w.app.Spec), w.d.facts.Settings) != nil
 }
 
-// first returns a work of the wanted identity, be it one that is to be mended.
+// first returns a work of the desired identity, even if its removal is planned.
 func (w *wish) first() *subject {
 	for _, s := range w.d.subjects {
 		if s.fate.Act != Leave && w.wanted(s) {
@@ -119,8 +120,8 @@ func (w *wish) first() *subject {
 	return nil
 }
 
-// observesDelivered refuses to observe what any own work delivers: the agent owns what it has
-// applied, and would remove it with a work that only reads.
+// observesDelivered refuses to observe what an own work delivers. The agent owns what it has
+// applied. It would remove that with a work that only reads.
 func (w *wish) observesDelivered() *policy.Decision {
 	if !payload.Observes(w.app) {
 		return nil
@@ -135,8 +136,8 @@ func (w *wish) observesDelivered() *policy.Decision {
 	return nil
 }
 
-// holder returns the rival to which the wanted identity belongs. One with a copy wins over one
-// without, else the older. What is only a copy is waited for.
+// holder returns the rival that owns the desired identity. An Application with a copy comes before
+// one without, then the older one. A copy without an Application has to be removed first.
 func (w *wish) holder(current *subject) (best Rival, taken bool) {
 	me := Rival{UID: w.app.UID, Created: w.app.CreationTimestamp.Time}
 	if current != nil {
@@ -151,7 +152,7 @@ func (w *wish) holder(current *subject) (best Rival, taken bool) {
 	return best, taken
 }
 
-// older reports whether a came before b; of two of the same second the UID decides.
+// older reports whether a was created before b. The UID decides if both have the same time.
 func older(a, b Rival) bool {
 	if a.Created.Equal(b.Created) {
 		return a.UID < b.UID
@@ -159,8 +160,8 @@ func older(a, b Rival) bool {
 	return a.Created.Before(b.Created)
 }
 
-// precedes reports whether a is named before b to one that is refused for both: one that asks
-// before what is only left, then one with a copy, then the older.
+// precedes reports whether a message names a rather than b. An Application comes before a copy
+// without one, then one with a copy, then the older one.
 func precedes(a, b Rival) bool {
 	if a.Wants != b.Wants {
 		return a.Wants
@@ -171,8 +172,8 @@ func precedes(a, b Rival) bool {
 	return older(a, b)
 }
 
-// taken refuses a wish whose identity is another Application's. A copy that it has all the same
-// goes once the other's is applied: then nothing is lost.
+// taken refuses a desired identity that another Application owns. The Application's own copy is
+// removed once the owner's copy is applied, so that no workload is lost.
 func (w *wish) taken() bool {
 	r, taken := w.holder(w.current)
 	if !taken {
@@ -204,13 +205,13 @@ func (w *wish) taken() bool {
 	return true
 }
 
-// runs reports whether the current work delivers what is wanted, or observes when that is wanted.
+// runs reports whether the current work is applied and delivers, or observes, as desired.
 func (w *wish) runs() bool {
 	return w.current != nil && w.current.work.Applied == metav1.ConditionTrue && w.current.observes() == payload.Observes(w.app)
 }
 
-// leaveFormer ends what an earlier wish left behind: once the present one runs, so that there is
-// no gap, or at once where no agent has begun with it.
+// leaveFormer removes the works of earlier targets and identities. It waits until the current work
+// is applied, so that there is no gap. A work that no agent has applied is removed at once.
 func (w *wish) leaveFormer() {
 	for _, s := range w.d.kept() {
 		if s == w.current {
@@ -248,7 +249,7 @@ func (w *wish) want() *want {
 	return n
 }
 
-// write makes the current work, or a new one, the wanted one, unless that is too large or waits.
+// write plans the desired work, unless it is too large, refused or paused.
 func (w *wish) write() {
 	n := w.want()
 	n.plan()
@@ -262,12 +263,12 @@ func (w *wish) write() {
 	switch {
 	case payload.Observes(w.app) && w.d.outcome.refusal == nil && pause.Word == "":
 	case w.d.outcome.refusal != nil:
-		if ends && w.current != nil { // it has nothing to do with why
+		if ends && w.current != nil { // its end does not depend on the refusal
 			w.d.plan.Request = &n.step
 		}
 		return
 	case pause.Word != "" && n.step.Step == request.StepFinish && n.facts.Request.Claim == "":
-		w.d.plan.Request = &n.step // no ManifestWork is written for it
+		w.d.plan.Request = &n.step // this step writes no ManifestWork
 		return
 	case pause.Word != "":
 		w.d.outcome.delivers, w.d.outcome.pause, w.d.outcome.warnings = true, pause, n.warnings()
@@ -287,8 +288,8 @@ func (w *wish) write() {
 	}
 }
 
-// waiting counts what waits for the end of a pause: copies that are not wanted any more, a
-// request, and a ManifestWork that would be made or changed.
+// waiting counts the changes that a pause delays: removals of former works, a request, and a write
+// of the ManifestWork.
 func (w *wish) waiting(n *want) (count int) {
 	for _, s := range w.d.subjects {
 		if s != w.current && !s.terminating() && s.fate.Why == "" {

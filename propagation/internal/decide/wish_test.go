@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// begun says whether an agent has begun with a work.
+// begun reports whether an agent has started to apply a work.
 func begun(w *Work, yes bool) {
 	if w.Finalized = yes; !yes {
 		w.Applied = ""
@@ -188,7 +188,7 @@ func TestHolder(t *testing.T) {
 	}{
 		"alone":         {reason: "nobody else asks"},
 		"younger":       {reason: "the older has it", others: []Rival{{Key: named("a"), Created: late, Wants: true}}},
-		"elder":         {reason: "an older one takes precedence", others: []Rival{{Key: named("a"), Created: early, Wants: true}}, want: "a"},
+		"older":         {reason: "an older one takes precedence", others: []Rival{{Key: named("a"), Created: early, Wants: true}}, want: "a"},
 		"sameSecond":    {reason: "the UID decides", others: []Rival{{Key: named("a"), UID: "0", Created: noon, Wants: true}}, want: "a"},
 		"sameSecondZ":   {reason: "the UID decides, the other way", others: []Rival{{Key: named("z"), UID: "z", Created: noon, Wants: true}}},
 		"running":       {reason: "a copy that runs wins over an older newcomer", others: []Rival{{Key: named("a"), Created: late, Wants: true, Copy: "a-1"}}, want: "a"},

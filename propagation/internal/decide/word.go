@@ -9,41 +9,41 @@ import (
 	"time"
 )
 
-// Word is what an operator has decided about withdrawals.
+// Word is an operator's decision about removals.
 type Word string
 
-// Words of the annotation, by rising rank: of several that are in force the highest counts.
+// The values are in rising order: if several overrides apply, the highest one counts.
 const (
 	None    Word = ""
 	Approve Word = "approve" // no limit
-	Hold    Word = "hold"    // nothing is withdrawn
-	Undo    Word = "undo"    // as hold, and deleted Applications are let go
+	Hold    Word = "hold"    // nothing is removed
+	Undo    Word = "undo"    // as hold, and deleted Applications are released
 )
 
 func (w Word) rank() int {
 	return map[Word]int{Approve: 1, Hold: 2, Undo: 3}[w]
 }
 
-// Keeps reports whether the word keeps what would be withdrawn.
+// Keeps reports whether the word holds all removals.
 func (w Word) Keeps() bool { return w == Hold || w == Undo }
 
-// How far ahead a word may be given.
+// These are the longest times until an override expires.
 const (
 	longestApproval = 24 * time.Hour
 	longestHold     = 90 * 24 * time.Hour
 )
 
-// Override is a word with its end, the zero time for one whose value is invalid.
+// Override is a word with its expiry. An override with an invalid value has the zero time.
 type Override struct {
 	Word  Word
 	Until time.Time
-	// On names the object that has it, as kubectl does.
+	// On names the object that has the annotation, in kubectl's form.
 	On string
-	// Gone: it was on an ApplicationSet that is gone.
+	// Gone is true if the annotation was on an ApplicationSet that is deleted.
 	Gone bool
 }
 
-// Strongest returns the override that counts of several that are in force.
+// Strongest returns the override that counts among several.
 func Strongest(overrides ...Override) Override {
 	var best Override
 	for _, r := range overrides {
@@ -54,8 +54,8 @@ func Strongest(overrides ...Override) Override {
 	return best
 }
 
-// ParseOverride reads an annotation's value, "<word> until <RFC 3339>". A word whose time has
-// passed is no override. An invalid value holds everything, and the error names valid ones.
+// ParseOverride parses the value of the annotation, "<word> until <RFC 3339>". An expired value is
+// no override. An invalid value holds everything, and the error lists the valid ones.
 func ParseOverride(value, on string, now time.Time) (Override, error) {
 	if strings.TrimSpace(value) == "" {
 		return Override{}, nil

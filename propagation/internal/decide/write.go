@@ -19,42 +19,42 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// How long to wait before another look, by what is waited for. Changes of what is watched
-// are seen at once; these are for the rest.
+// These are the delays until the next decision, by what it waits for. Changes of watched objects
+// lead to a decision at once. The delays are for everything else.
 const (
-	afterAgent   = 10 * time.Minute // an agent to apply how a work ends; its event comes first
-	afterCluster = time.Minute      // what on a cluster keeps a work from its end
-	afterMirror  = 10 * time.Second // the hub's status to say what a refresh has found
-	afterRefusal = 30 * time.Second // what another Application has
-	afterUnseen  = 5 * time.Second  // a work that the cache does not have
+	afterAgent   = 10 * time.Minute // until an agent has applied an ending; its event comes first
+	afterCluster = time.Minute      // until something on a cluster no longer keeps a work
+	afterMirror  = 10 * time.Second // until the hub's status shows the result of a refresh
+	afterRefusal = 30 * time.Second // until another Application has changed
+	afterUnseen  = 5 * time.Second  // until the cache has a work
 )
 
-// want is the ManifestWork that a wish asks for.
+// want is the desired ManifestWork of an Application.
 type want struct {
 	facts *Facts
 	app   *argocd.Application
-	// current is the work that is to become it, nil for a new one.
+	// current is the work that is updated, or nil for a new one.
 	current *Work
 	mark    payload.Mark
-	// step is the next about the Application's request.
+	// step is the next step of the Application's request.
 	step request.Plan
-	// after is when the request is to be looked at again, 0 for not by the clock.
+	// after is the delay until the request is checked again, or 0.
 	after time.Duration
-	// doneID is a refresh that is done while the hub's status has not said so.
+	// doneID is a refresh that is done, but not in the hub's status yet.
 	doneID string
 }
 
 // plan plans the next step of the Application's request.
 func (n *want) plan() {
 	if payload.Observes(n.app) {
-		return // an operation waits until it is delivered
+		return // an operation waits until the Application is delivered
 	}
 	known, work := n.facts.Request, n.cached()
 	n.step = request.PlanFor(n.app, work, known)
 	if n.step.Step != request.StepFinish || known.Claim != "" || n.mirrored() {
 		return
 	}
-	// Argo CD's clients take the status for the answer when the refresh is off.
+	// Clients of Argo CD read the result from the status once the refresh is removed.
 	if n.step.Request.ID != known.Refreshing {
 		return
 	}
@@ -85,7 +85,7 @@ func (n *want) mirrored() bool {
 	return is.Sync.Status == observed.Sync && (is.Sync.Revision == observed.Revision || observed.Revision == "")
 }
 
-// inputs are what goes into the work.
+// inputs returns the content of the work.
 func (n *want) inputs(q request.Request) payload.Inputs {
 	in := payload.Inputs{
 		Application: n.app, CreateNamespace: n.facts.Settings.CreateNamespace, Request: q, Orphan: n.mark.Orphans(), BySet: n.mark == payload.BySet,
@@ -97,7 +97,7 @@ func (n *want) inputs(q request.Request) payload.Inputs {
 	return in
 }
 
-// project returns the AppProject that travels, nil for none.
+// project returns the AppProject to deliver, or nil.
 func (n *want) project() *argocd.AppProject {
 	if !n.facts.Settings.DeliverProject || payload.ProjectName(n.app) == argocd.DefaultProject {
 		return nil
@@ -105,8 +105,8 @@ func (n *want) project() *argocd.AppProject {
 	return n.facts.Project
 }
 
-// Build returns the wanted work with what Inputs have, marked with the Application's UID when
-// the name that it keeps does not prove whose it is.
+// Build returns the desired work with the content of Inputs. If the work keeps a name that does not
+// prove its owner, Build adds the Application's UID.
 func (w *Write) Build() (*workv1.ManifestWork, error) {
 	want, err := payload.ManifestWork(w.Inputs)
 	if err != nil {
@@ -118,7 +118,7 @@ func (w *Write) Build() (*workv1.ManifestWork, error) {
 	return want, nil
 }
 
-// build builds the wanted work, or refuses what cannot be delivered.
+// build returns the desired work, or why the Application cannot be delivered.
 func (n *want) build() (*workv1.ManifestWork, *policy.Decision) {
 	built, err := (&Write{Current: n.current, Inputs: n.inputs(n.step.Request)}).Build()
 	if err != nil {
@@ -127,10 +127,11 @@ func (n *want) build() (*workv1.ManifestWork, *policy.Decision) {
 	return built, tooLarge(payload.Size(built), n.facts.Settings)
 }
 
-// omitted returns the size of a spec that the cache does not keep, else 0.
+// omitted returns the size of a spec that the cache does not keep, or 0.
 func (n *want) omitted() int { return manifestcache.OmittedSpec(n.app.Spec) }
 
-// tooLarge refuses an Application whose manifests have size bytes, or its spec alone.
+// tooLarge refuses an Application if size, the bytes of its manifests or of its spec, exceeds the
+// limit.
 func tooLarge(size int, s Settings) *policy.Decision {
 	if size <= s.SizeLimit {
 		return nil
@@ -139,8 +140,8 @@ func tooLarge(size int, s Settings) *policy.Decision {
 		"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, s.SizeLimit)
 }
 
-// changes reports whether a delivery would write the current work; when another request waits
-// only what else is in the work is compared. One that cannot be built would.
+// changes reports whether a delivery would write the current work. If another request waits, only
+// the rest of the work is compared. A work that cannot be built counts as a change.
 func (n *want) changes(another bool) bool {
 	q := n.step.Request
 	if another {
@@ -168,7 +169,8 @@ func (n *want) changes(another bool) bool {
 	return patch != nil || err != nil
 }
 
-// notes say what the current work reports of an Application that is observed, or not taken over.
+// notes reports what the current work shows about an Application that is observed or not taken
+// over.
 func (n *want) notes() []policy.Message {
 	switch n.app.Annotations[contract.ManagementPolicyAnnotation] {
 	case payload.ManagementObserve:
@@ -183,7 +185,7 @@ func (n *want) notes() []policy.Message {
 	return nil
 }
 
-// observed says what is known of an Application that is only read.
+// observed reports the state of an Application that is only observed.
 func (n *want) observed() policy.Message {
 	there, cluster := payload.DeliveredName(n.app), n.app.Annotations[contract.ClusterAnnotation]
 	m := policy.Message{Reason: policy.ReasonObserved, Text: fmt.Sprintf("not delivered, only observed (annotation %s): ", contract.ManagementPolicyAnnotation)}
@@ -205,8 +207,8 @@ func (n *want) observed() policy.Message {
 	return m
 }
 
-// alreadyThere warns that an Application which is not to take over what others have set has met
-// such on its cluster.
+// alreadyThere warns about fields that other managers have set on the cluster, if the Application
+// must not take them over.
 func (n *want) alreadyThere() []policy.Message {
 	if n.current == nil {
 		return nil
@@ -228,7 +230,7 @@ func (n *want) hydrated() bool {
 	return json.Unmarshal(n.app.Status, &status) == nil && len(status.SourceHydrator) > 0
 }
 
-// warnings say what is wrong with a delivery although it is one.
+// warnings report problems that do not prevent the delivery.
 func (n *want) warnings() []policy.Message {
 	var found []policy.Message
 	add := func(reason, format string, args ...any) {

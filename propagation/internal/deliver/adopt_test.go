@@ -127,7 +127,7 @@ func TestAdoptedWorkIsWaitedFor(t *testing.T) {
 	withdrawn(t, app)
 }
 
-// While the earlier copy is being removed nothing is created beside it.
+// While the earlier copy is being removed, no other one is created.
 func TestWaitsForATerminatingCopy(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
@@ -217,7 +217,7 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 	})
 }
 
-// One that was made again after a move within its cluster adopts the copy of the move.
+// An Application that was re-created after a move within its cluster adopts the copy of the move.
 func TestAdoptsWhatAMoveWithinTheClusterDelivered(t *testing.T) {
 	p := newPlace(t)
 	free := anywhere(t, "elsewhere")
@@ -239,7 +239,7 @@ func TestAdoptsWhatAMoveWithinTheClusterDelivered(t *testing.T) {
 	adopted(t, app, work)
 }
 
-// One that is made again in time keeps its copy, one that is not loses it.
+// An Application that is re-created in time keeps its copy. Otherwise the copy is removed.
 func TestRecreateGrace(t *testing.T) {
 	start(t, func(o *Options) { o.RecreateGrace = 5 * time.Second })
 	p := newPlace(t)
@@ -363,8 +363,8 @@ func (d *deletions) seen() []string {
 	return d.names
 }
 
-// With the real work agent: hub Applications are made again and again, propagation
-// running and down, and what the managed cluster has stays the very same object.
+// With the real work agent: hub Applications are re-created repeatedly, with propagation running
+// and down. The objects on the managed cluster stay the same.
 func TestRecreatedUnderTheAgent(t *testing.T) {
 	const count, rounds = 4, 6
 	p := newPlace(t)

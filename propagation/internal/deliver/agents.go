@@ -17,14 +17,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// An agent of argocd-agent is known as its principal knows it, by a label of a cluster
-// Secret, by any writer. Its principal takes every Application whose
-// spec.destination.name is the agent's name, but for those with IgnoreSyncLabel.
+// An argocd-agent is known by a label of a cluster Secret, whoever wrote the Secret. This is how
+// the agent's principal knows it. The principal takes every Application whose spec.destination.name
+// is the agent's name, unless it has IgnoreSyncLabel.
 
 const (
-	// secretsByAgent: cluster Secrets by the agent that they name.
+	// secretsByAgent indexes cluster Secrets by the agent that they name.
 	secretsByAgent = "deliver.agent"
-	// applicationsByDestination: pulled Applications by spec.destination.name.
+	// applicationsByDestination indexes pulled Applications by spec.destination.name.
 	applicationsByDestination = "deliver.destination"
 )
 
@@ -49,7 +49,7 @@ func addAgentIndexes(ctx context.Context, indexer client.FieldIndexer, options O
 
 func agentOf(o client.Object) []string { return some(o.GetLabels()[argocd.AgentNameLabel]) }
 
-// anyAgent reports whether a list of one of the namespaces has a cluster Secret of an agent.
+// anyAgent reports whether a list in one of the namespaces has a cluster Secret with an agent.
 func anyAgent(ctx context.Context, from client.Reader, namespaces []string, name string, list client.ObjectList, named client.ListOption) (bool, error) {
 	if len(validation.IsDNS1123Label(name)) > 0 {
 		return false, nil

@@ -50,7 +50,7 @@ func unnamed(a *argocd.Application) {
 
 // What is pulled goes on as before on a cluster with an agent, which is ignored to leave it
 // alone; a restart writes nothing.
-func TestPulledBesideAnAgent(t *testing.T) {
+func TestPulled_onAClusterWithAnAgent(t *testing.T) {
 	namespace, with := hubWithAgents(t)
 	p, elsewhere := newPlace(t), newPlace(t)
 	first := start(t, with)
@@ -90,8 +90,8 @@ func TestPulledBesideAnAgent(t *testing.T) {
 	})
 }
 
-// An Application that goes to an agent by its destination is not delivered twice: it keeps
-// what it has, and says so, until one of the two lets go of it.
+// An Application with an agent as its destination is not delivered twice. It keeps what it has, and
+// reports that, until one of the two releases it.
 func TestNotDeliveredTwice(t *testing.T) {
 	namespace, with := hubWithAgents(t)
 	p := newPlace(t)
@@ -112,7 +112,7 @@ func TestNotDeliveredTwice(t *testing.T) {
 		t.Errorf("what runs was touched: generation %d, was %d", now.Generation, work.Generation)
 	}
 
-	edit(t, app, func(a *argocd.Application) { a.Labels[argocd.IgnoreSyncLabel] = "true" }) // the principal lets go
+	edit(t, app, func(a *argocd.Application) { a.Labels[argocd.IgnoreSyncLabel] = "true" }) // the principal releases it
 	says(t, app, policy.ErrorCondition, "")
 	testkit.Eventually(t, "the edit", func() error { return errors.Join(carries(t, app, `"path":"edited"`), carries(t, app, ignored)) })
 	remove(t, secret)

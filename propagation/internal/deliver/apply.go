@@ -20,16 +20,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// applier carries plans out. Each write stands alone: none that fails stops the others, and
-// between any two the process may be killed.
+// applier carries plans out. Every write is independent: a failed one does not stop the others, and
+// the process may be killed between any two.
 type applier struct {
 	writer   *writer
 	requests *operations
 	reporter *reporter
 }
 
-// apply carries a plan out. Ends go before the write of the current work: what they rest on is
-// that work as it runs.
+// apply carries a plan out. Removals come before the write of the current work, because they rest
+// on the current work as it is now.
 func (a *applier) apply(ctx context.Context, p pass) error {
 	app := p.facts.Application
 	if app == nil {
@@ -43,7 +43,8 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 		failed = errors.Join(failed, a.write(ctx, &p))
 	}
 	failed = errors.Join(failed, a.refreshAll(ctx, &p))
-	// What an abandoned Application says of its end is in its works first, unless the API server refuses that.
+	// The works of an abandoned Application get their ending first, unless the API server rejects
+	// it.
 	waits := p.plan.Release == decide.Abandoned && again
 	if p.plan.Release != decide.NoRelease && !waits {
 		failed = errors.Join(failed, a.release(ctx, &p))
@@ -57,7 +58,8 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 	return a.report(ctx, &p)
 }
 
-// endAll does the next step of each end that may go on. again: one that failed may succeed later.
+// endAll does the next step of each removal that may proceed. again is true if a failed one may
+// succeed later.
 func (a *applier) endAll(ctx context.Context, p *pass) (again bool, failed error) {
 	ends.set(p)
 	for _, t := range p.plan.Fates {
@@ -88,7 +90,7 @@ func (a *applier) end(ctx context.Context, work *decide.Work, t decide.Fate) err
 	return nil
 }
 
-// write makes the current work, or a new one, the wanted one.
+// write writes the desired work: it updates the current work or creates one.
 func (a *applier) write(ctx context.Context, p *pass) error {
 	w, app := *p.plan.Write, p.facts.Application
 	a.requests.sending(p)
@@ -131,13 +133,13 @@ func (a *applier) write(ctx context.Context, p *pass) error {
 	return err
 }
 
-// waitFor is the report that waits for a terminating work.
+// waitFor reports that the delivery waits for a terminating work.
 func waitFor(work *manifestcache.Work) *policy.Decision {
 	return policy.Refuse(policy.ReasonWaitingForOld,
 		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)
 }
 
-// refused reports that the API server refuses the ManifestWork.
+// refused reports that the API server rejects the ManifestWork.
 func (a *applier) refused(ctx context.Context, app *argocd.Application, what string, err error) error {
 	return a.reporter.updateConditions(ctx, app, *policy.Refuse(policy.ReasonRefused, "%s: the API server refused the ManifestWork: %v", what, err), "")
 }
@@ -149,7 +151,7 @@ func cachedOf(w *decide.Work) *manifestcache.Work {
 	return w.Work
 }
 
-// refreshAll brings AppProject and automation of what stays up to date.
+// refreshAll updates the AppProject and the automation in works that stay.
 func (a *applier) refreshAll(ctx context.Context, p *pass) (failed error) {
 	for i, t := range p.plan.Fates {
 		work := &p.facts.Works[i]
@@ -170,8 +172,8 @@ func (a *applier) refreshAll(ctx context.Context, p *pass) (failed error) {
 	return failed
 }
 
-// release takes Argo CD's finalizers off a deleted Application, and leaves a receipt of what it
-// may have left.
+// release removes the finalizers of Argo CD from a deleted Application. An Event and the log record
+// what it may have left on clusters.
 func (a *applier) release(ctx context.Context, p *pass) error {
 	app := p.facts.Application
 	kept := slices.DeleteFunc(slices.Clone(app.Finalizers), payload.IsArgoFinalizer)

@@ -91,7 +91,7 @@ func (a *agents) run() {
 		_ = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 			for _, cluster := range a.clusters {
 				var list workv1.ManifestWorkList
-				_ = hub.client.List(ctx, &list, client.InNamespace(cluster)) // again at the next look
+				_ = hub.client.List(ctx, &list, client.InNamespace(cluster)) // the next pass retries
 				for i := range list.Items {
 					a.look(ctx, &list.Items[i])
 				}
@@ -114,13 +114,13 @@ func (a *agents) look(ctx context.Context, work *workv1.ManifestWork) {
 		}
 	case len(work.Finalizers) == 0:
 		work.Finalizers = []string{workv1.ManifestWorkFinalizer}
-		_ = hub.client.Update(ctx, work) // again at the next look
+		_ = hub.client.Update(ctx, work) // the next pass retries
 	case appliedAt(work) == "":
-		_ = tryAnswer(client.ObjectKeyFromObject(work), "True", "True", "", nil) // again at the next look
+		_ = tryAnswer(client.ObjectKeyFromObject(work), "True", "True", "", nil) // the next pass retries
 	}
 }
 
-// ended returns the last words of the works that were deleted.
+// ended returns the last versions of the deleted works.
 func (a *agents) ended() []*workv1.ManifestWork {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,7 +141,7 @@ func leaves(work *workv1.ManifestWork) bool {
 func TestApply_killedWithEachWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*argocd.Application)
-		last   func(*workv1.ManifestWork) bool // whether the last words of a deleted work are right
+		last   func(*workv1.ManifestWork) bool // whether the last version of a deleted work is correct
 	}{
 		"with cascade":    {change: func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} }, last: cascades},
 		"without cascade": {change: func(*argocd.Application) {}, last: leaves},
@@ -274,7 +274,7 @@ func TestDelivers(t *testing.T) {
 	withdrawn(t, app)
 }
 
-func TestKeepsFinalizerUntilGone(t *testing.T) {
+func TestKeepsFinalizerUntilRemoved(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
@@ -383,7 +383,7 @@ func TestApply_goneApplication(t *testing.T) {
 	}
 }
 
-// What is due by the clock is not forgotten beside an error that no retry can mend.
+// A scheduled check stays, even with an error that no retry can correct.
 func TestReconcile_resultOf(t *testing.T) {
 	final, failed := reconcile.TerminalError(errors.New("malformed")), errors.New("timeout")
 	for name, c := range map[string]struct {
@@ -417,8 +417,8 @@ func (w *written) Patch(_ context.Context, o client.Object, patch client.Patch, 
 	return err
 }
 
-// An operation that a former cluster, which is away, still reports as running is not shown as that
-// of the Application.
+// The status does not show an operation that an unreachable former cluster still reports as
+// running.
 func TestFinish_showsTheCurrentRun(t *testing.T) {
 	const claim = "operation-1-2"
 	app := settled(t).app

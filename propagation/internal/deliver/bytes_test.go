@@ -240,8 +240,7 @@ func readGolden(t *testing.T, path string) *argocd.Application {
 	return decode[argocd.Application](t, raw)
 }
 
-// older stands for an API server whose CRD does not know ignoreFields: they are
-// dropped from what is written.
+// older behaves like an API server whose CRD does not have ignoreFields, and drops them.
 func older(c client.Client) client.Client {
 	unknown := regexp.MustCompile(`,"ignoreFields":\[\{[^{}]*\}\]`)
 	return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{

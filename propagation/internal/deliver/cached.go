@@ -23,11 +23,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// cacheReader reads from the caches and their indexes. What it returns is borrowed from there.
+// cacheReader reads from the caches and their indexes. Its results belong to the cache.
 type cacheReader struct {
 	cache client.Reader
 	index *manifestcache.Index
-	// direct reads from the API server what the cache leaves out.
+	// direct reads from the API server what the cache does not keep.
 	direct  client.Reader
 	options Options
 }
@@ -61,8 +61,8 @@ func (c *cacheReader) Project(ctx context.Context, name string) (*argocd.AppProj
 	return readProject(ctx, c.cache, c.options.ArgoCDNamespace, name)
 }
 
-// Bound implements [reader]. Only where no PlacementDecision selects the cluster are all of the
-// namespace looked at.
+// Bound implements [reader]. It reads all PlacementDecisions of the namespace only if none of them
+// selects the cluster.
 func (c *cacheReader) Bound(ctx context.Context, namespace, cluster string) (binding, error) {
 	selecting, err := listDecisions(ctx, c.cache, namespace, client.MatchingFields{decisionsByCluster: cluster})
 	if b := bindingIn(selecting, cluster); err != nil || b.Bound {
@@ -78,7 +78,7 @@ func (c *cacheReader) Works(ctx context.Context, key types.NamespacedName, app *
 	if err != nil {
 		return nil, err
 	}
-	if app != nil { // own works that an agent had name another Application
+	if app != nil { // own works that an agent has changed to name another Application
 		for _, name := range payload.WorkNames(app) {
 			work, err := c.index.Named(app.Annotations[contract.ClusterAnnotation], name)
 			if err != nil {
@@ -102,8 +102,8 @@ func (c *cacheReader) Works(ctx context.Context, key types.NamespacedName, app *
 	return found, nil
 }
 
-// Rivals implements [reader]. Of a rival whose copy the cache does not have yet the API server is
-// asked: it may have been created a moment ago.
+// Rivals implements [reader]. If the cache has no copy of a rival, it asks the API server, because
+// the copy may have been created a moment ago.
 func (c *cacheReader) Rivals(ctx context.Context, app *argocd.Application) (found foundRivals, err error) {
 	cluster, identity := app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app)
 	if found.Copies, err = c.index.Delivering(cluster, identity); err != nil {
@@ -138,8 +138,9 @@ func (c *cacheReader) Agent(ctx context.Context, name string) (bool, error) {
 	return anyAgent(ctx, c.cache, c.options.AgentNamespaces, name, &corev1.SecretList{}, client.MatchingFields{secretsByAgent: name})
 }
 
-// relationOf returns what a work is to an Application, nil for one that is gone. others: the work
-// is another Application's by its name, which no agent can give to a work.
+// relationOf returns how a work relates to an Application, which is nil if it does not exist.
+// others is true if the name of the work proves that it belongs to another Application. No agent
+// can rename a work.
 func relationOf(ctx context.Context, cache client.Reader, app *argocd.Application, work *manifestcache.Work) (is decide.Relation, others bool, err error) {
 	if app != nil {
 		switch {
@@ -161,7 +162,7 @@ func relationOf(ctx context.Context, cache client.Reader, app *argocd.Applicatio
 	return decide.Leftover, false, nil
 }
 
-// applicationsWanting returns the cached Applications that want to be identity on a cluster.
+// applicationsWanting returns the cached Applications that ask for an identity on a cluster.
 func applicationsWanting(ctx context.Context, cache client.Reader, cluster string, identity types.NamespacedName) ([]*argocd.Application, error) {
 	var list argocd.ApplicationList
 	if err := cache.List(ctx, &list, client.MatchingFields{applicationsByIdentity: identityKey(cluster, identity)}, client.UnsafeDisableDeepCopy); err != nil {
@@ -181,8 +182,8 @@ func applicationsWanting(ctx context.Context, cache client.Reader, cluster strin
 	return found, nil
 }
 
-// namespacesNaming returns what [sources] has of the Applications on a cluster that name an
-// AppProject: the namespaces of those that are pulled and are to stay.
+// namespacesNaming returns the function for [sources]: the namespaces of the pulled Applications on
+// a cluster that name an AppProject and are not being deleted.
 func namespacesNaming(cache client.Reader) func(ctx context.Context, cluster, project string) ([]string, error) {
 	return func(ctx context.Context, cluster, project string) (namespaces []string, err error) {
 		var list argocd.ApplicationList

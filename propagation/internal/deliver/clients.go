@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// clients are those of the hub, and what else all parts of delivery are made of.
+// clients are the clients of the hub and what else all parts of delivery share.
 type clients struct {
 	// client reads from the cache and writes; live reads from the API server.
 	client  client.Client
@@ -32,7 +32,7 @@ type clients struct {
 	now     func() time.Time
 }
 
-// readObject reads an object, nil when there positively is none of that name.
+// readObject reads an object. It returns nil if no object of that name exists.
 func readObject[T client.Object](ctx context.Context, from client.Reader, key types.NamespacedName, o T) (T, error) {
 	var none T
 	err := from.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
@@ -45,7 +45,7 @@ func readObject[T client.Object](ctx context.Context, from client.Reader, key ty
 	return o, nil
 }
 
-// kindOf names the kind of an object for an error.
+// kindOf returns the kind of an object for an error message.
 func kindOf(o client.Object) string {
 	switch m := o.(type) {
 	case *metav1.PartialObjectMetadata:
@@ -62,8 +62,7 @@ func kindOf(o client.Object) string {
 	return appcache.WorkKind.Kind
 }
 
-// storedWork returns a cached work with its spec, which the cache does not keep, as it
-// was when it was cached.
+// storedWork returns the cached version of a work with its spec, which the cache does not keep.
 func storedWork(ctx context.Context, live client.Reader, cached *manifestcache.Work) (*workv1.ManifestWork, error) {
 	stored, err := readObject(ctx, live, client.ObjectKeyFromObject(cached), &workv1.ManifestWork{})
 	if err == nil && (stored == nil || stored.ResourceVersion != cached.ResourceVersion) {

@@ -17,7 +17,7 @@ func isOurCondition(conditionType string) bool {
 
 func isClaimCondition(conditionType string) bool { return conditionType == request.ClaimCondition }
 
-// conditionsOf returns what a decision says in status.conditions.
+// conditionsOf returns the conditions that report a decision.
 func conditionsOf(v policy.Decision) []appstatus.Condition {
 	switch {
 	case v.Refusal.Text != "" && v.Severity == policy.SeverityWarning:
@@ -41,7 +41,7 @@ func conditionsField(conditions []appstatus.Condition) appstatus.Fields {
 	return appstatus.Fields{"conditions": conditions}
 }
 
-// stateOf is a decision as the metrics count it.
+// stateOf returns the metric labels of a decision.
 func stateOf(v policy.Decision) (state, reason string) {
 	switch reason = v.Reason(); {
 	case reason == "":

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// listDecisions returns the PlacementDecisions of a namespace, or those of an index.
+// listDecisions returns the PlacementDecisions of a namespace, or of an index.
 func listDecisions(ctx context.Context, from client.Reader, namespace string, indexed ...client.ListOption) ([]clusterv1beta1.PlacementDecision, error) {
 	var list clusterv1beta1.PlacementDecisionList
 	if err := from.List(ctx, &list, append(indexed, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
@@ -22,7 +22,7 @@ func listDecisions(ctx context.Context, from client.Reader, namespace string, in
 	return list.Items, nil
 }
 
-// bindingIn returns what PlacementDecisions say about a cluster.
+// bindingIn returns what PlacementDecisions contain about a cluster.
 func bindingIn(decisions []clusterv1beta1.PlacementDecision, cluster string) (b binding) {
 	for i := range decisions {
 		d := &decisions[i]
@@ -37,8 +37,8 @@ func bindingIn(decisions []clusterv1beta1.PlacementDecision, cluster string) (b 
 }
 
 // sharedDecisions lists PlacementDecisions from the API server. Callers that wait at the same time
-// share one list, which began after each of them asked: a removal of many Applications does not
-// list the namespace once for each.
+// share one list. It starts after each of them has asked. So the removal of many Applications does
+// not list the namespace once for each of them.
 type sharedDecisions struct {
 	mu    sync.Mutex
 	lists map[string]*sharedList
@@ -46,16 +46,16 @@ type sharedDecisions struct {
 
 // sharedList has the lists of one namespace, by number.
 type sharedList struct {
-	// callers and last are guarded by [sharedDecisions]: how many use it, and the last list that
-	// has begun.
+	// callers counts who uses the list, and last is the number of the last one that has started.
+	// Both are guarded by [sharedDecisions].
 	callers, last int
-	// turn guards the last list that has ended well.
+	// turn guards the last list that was successful.
 	turn  sync.Mutex
 	ended int
 	found []clusterv1beta1.PlacementDecision
 }
 
-// list returns the PlacementDecisions that a namespace has now.
+// list returns the present PlacementDecisions of a namespace.
 func (s *sharedDecisions) list(ctx context.Context, api client.Reader, namespace string) ([]clusterv1beta1.PlacementDecision, error) {
 	l, before := s.join(namespace)
 	defer s.leave(namespace, l)
@@ -72,7 +72,7 @@ func (s *sharedDecisions) list(ctx context.Context, api client.Reader, namespace
 	return found, err
 }
 
-// join returns the lists of a namespace, and the last one that has begun.
+// join returns the lists of a namespace, and the number of the last one that has started.
 func (s *sharedDecisions) join(namespace string) (l *sharedList, last int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *sharedDecisions) begin(l *sharedList) (number int) {
 	return l.last
 }
 
-// leave forgets what nobody uses any more.
+// leave removes the lists of a namespace that nobody uses.
 func (s *sharedDecisions) leave(namespace string, l *sharedList) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -173,7 +173,7 @@ func TestDelete_withoutCascadeWaitsForTheClustersFinalizers(t *testing.T) {
 	testkit.Until(t, "the metric to have none", func() bool { return sum(t, "propagation_works_ending", "waits_for", decide.WaitsForFinalizer) == 0 })
 }
 
-// One that was to stay and is to go now goes once its agent knows.
+// A change from orphan to prune takes effect once the agent has applied it.
 func TestDelete_fromOrphanToPruneWaitsForAgent(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
@@ -227,7 +227,7 @@ func automated(a *argocd.Application) {
 }
 
 // A tenant's own annotations delay what the tenant does, never what an administrator takes away.
-func TestRevocation_isNotDelayedByTenantOrAgent(t *testing.T) {
+func TestPermissionLost_isNotDelayedByTenantOrAgent(t *testing.T) {
 	for name, spoil := range map[string]func(*testing.T, *place, *argocd.Application){
 		"pause of the Application":     func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "delivery") },
 		"pause that is no pause":       func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "x") },
@@ -246,8 +246,9 @@ func TestRevocation_isNotDelayedByTenantOrAgent(t *testing.T) {
 	}
 }
 
-// A tenant's orphan counts beside a revocation: what runs stays, and follows no git any more.
-func TestRevocation_ofAnOrphanLeavesItWithoutAutomation(t *testing.T) {
+// A tenant's orphan policy counts after a lost permission: the workload stays, and does not follow
+// git any more.
+func TestPermissionLost_ofAnOrphanLeavesItWithoutAutomation(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", automated, func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "orphan" })
@@ -262,8 +263,8 @@ func TestRevocation_ofAnOrphanLeavesItWithoutAutomation(t *testing.T) {
 	}
 }
 
-// An administrator's pause holds a revocation for as long as it says, and no longer.
-func TestRevocation_waitsForPauseOfTheNamespace(t *testing.T) {
+// An administrator's pause delays a removal after a lost permission until it expires.
+func TestPermissionLost_waitsForPauseOfTheNamespace(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -280,7 +281,7 @@ func TestRevocation_waitsForPauseOfTheNamespace(t *testing.T) {
 
 // An Application that is refused waits for the agent of a work that goes, be it on another
 // cluster or left by an Application of that name before, and goes on when that has applied.
-func TestRevocation_goesOnOnceItsAgentHasApplied(t *testing.T) {
+func TestPermissionLost_continuesOnceItsAgentHasApplied(t *testing.T) {
 	for name, refuse := range map[string]func(*place, *argocd.Application){
 		"moved to a cluster that it may not use": func(p *place, a *argocd.Application) {
 			edit(p.t, a, func(a *argocd.Application) {

@@ -15,8 +15,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
-// endings are the ends that wait for something on their cluster, for the metrics. They may be lost
-// at any time.
+// endings are the removals that wait for something on their cluster, for the metrics. A restart may
+// lose them.
 type endings struct {
 	now func() time.Time
 
@@ -31,12 +31,12 @@ type waitingEnd struct {
 	since    time.Time
 }
 
-// ends are those of this process.
+// ends has the removals of this process.
 var ends = &endings{now: time.Now, apps: map[types.NamespacedName][]waitingEnd{}}
 
 func init() { metrics.Registry.MustRegister(ends) }
 
-// set takes up what the ends of an Application wait for, in place of what they did.
+// set replaces the waiting removals of an Application.
 func (e *endings) set(p *pass) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

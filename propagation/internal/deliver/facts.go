@@ -23,8 +23,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// gather returns the facts about an Application and its ManifestWorks. An error means that one
-// of them could not be read, so that nothing may be decided.
+// gather returns the facts about an Application and its ManifestWorks. It returns an error if one
+// of them cannot be read, because nothing may be decided then.
 func gather(ctx context.Context, s *sources, from reader, key types.NamespacedName) (decide.Facts, error) {
 	f := decide.Facts{Key: key, Now: s.now(), Settings: settingsOf(&s.options)}
 	p := &lookups{from: from, sources: s, facts: &f, clusters: map[string]decide.Cluster{}, bindings: map[string]binding{}, projects: map[string]*argocd.AppProject{}}
@@ -57,8 +57,8 @@ func settingsOf(o *Options) decide.Settings {
 	}
 }
 
-// gatherDesired adds the facts about what the Application asks for. One that is being deleted asks
-// for nothing, and its place is not looked at.
+// gatherDesired adds the facts about the desired delivery. An Application that is being deleted has
+// none, so its target is not read.
 func gatherDesired(ctx context.Context, p *lookups) (err error) {
 	f, app := p.facts, p.facts.Application
 	if set := app.OwningApplicationSet(); set != "" {
@@ -82,7 +82,7 @@ func gatherDesired(ctx context.Context, p *lookups) (err error) {
 	return gatherRequest(ctx, p, name)
 }
 
-// gatherTarget adds the facts about the place that the Application asks for.
+// gatherTarget adds the facts about the target of the Application.
 func gatherTarget(ctx context.Context, p *lookups) (err error) {
 	f, app := p.facts, p.facts.Application
 	name := app.Annotations[contract.ClusterAnnotation]
@@ -124,13 +124,13 @@ func gatherTarget(ctx context.Context, p *lookups) (err error) {
 	return nil
 }
 
-// gatherRequest adds what is known of the Application's one-time request.
+// gatherRequest adds the state of the Application's one-time request.
 func gatherRequest(ctx context.Context, p *lookups, name string) error {
 	f := p.facts
 	conditions, err := appstatus.Conditions(f.Application.Status)
 	if err != nil {
 		f.StatusProblem = err.Error()
-		return nil //nolint:nilerr // a status that cannot be read is a fact: an error would let a tenant stop a revocation
+		return nil //nolint:nilerr // a status that cannot be read is a fact: an error would let a tenant delay a removal after a lost permission
 	}
 	cluster, err := p.from.Cluster(ctx, name)
 	if err != nil {
@@ -143,9 +143,8 @@ func gatherRequest(ctx context.Context, p *lookups, name string) error {
 	return nil
 }
 
-// gatherRivals returns the other Applications, and what is left of ones that are gone, that want
-// or deliver what the Application wants to be. One that wants it without having a copy counts only
-// if it could have one.
+// gatherRivals returns the other Applications that ask for the same identity, and copies of it that
+// other Applications have left. An Application without a copy counts only if it could be delivered.
 func gatherRivals(ctx context.Context, p *lookups) ([]decide.Rival, error) {
 	found, err := p.from.Rivals(ctx, p.facts.Application)
 	if err != nil {
@@ -181,8 +180,8 @@ func gatherRivals(ctx context.Context, p *lookups) ([]decide.Rival, error) {
 	return list, nil
 }
 
-// rivalsByCopy returns the Applications other than own that copies belong to. Of several copies the
-// applied one counts, else the first by name.
+// rivalsByCopy returns the Applications other than own to which copies belong. If an Application
+// has several copies, the applied one counts, else the first one by name.
 func rivalsByCopy(copies []*manifestcache.Work, own types.NamespacedName) map[types.NamespacedName]*decide.Rival {
 	rivals := map[types.NamespacedName]*decide.Rival{}
 	for _, work := range copies {
@@ -198,7 +197,7 @@ func rivalsByCopy(copies []*manifestcache.Work, own types.NamespacedName) map[ty
 	return rivals
 }
 
-// deliverable reports whether nothing refuses the delivery of another Application to the target.
+// deliverable reports whether another Application could be delivered to the target.
 func deliverable(ctx context.Context, p *lookups, app *argocd.Application) (bool, error) {
 	f := decide.Facts{Key: client.ObjectKeyFromObject(app), Now: p.facts.Now, Settings: p.facts.Settings, Application: app}
 	theirs := &lookups{from: p.from, sources: p.sources, facts: &f, clusters: p.clusters, bindings: map[string]binding{}, projects: p.projects}
@@ -215,8 +214,8 @@ func deliverable(ctx context.Context, p *lookups, app *argocd.Application) (bool
 	return decide.Deliverable(f), nil
 }
 
-// waitsOn returns the Application whose copy has what another Application wants to be, empty for
-// none: two that wait for each other wait for ever.
+// waitsOn returns the Application whose copy has the identity that another Application asks for, or
+// empty. Two Applications that wait for each other would wait forever.
 func waitsOn(ctx context.Context, from reader, key types.NamespacedName) (first types.NamespacedName, err error) {
 	app, err := from.Application(ctx, key)
 	if err != nil || app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) {
@@ -232,7 +231,7 @@ func waitsOn(ctx context.Context, from reader, key types.NamespacedName) (first 
 	return first, err
 }
 
-// gatherWorks returns the works with what is known of their places.
+// gatherWorks returns the works with the facts about their places.
 func gatherWorks(ctx context.Context, p *lookups) ([]decide.Work, error) {
 	found, err := p.from.Works(ctx, p.facts.Key, p.facts.Application)
 	if err != nil {

@@ -195,8 +195,8 @@ func TestGather_whatCannotBeRead(t *testing.T) {
 	}
 }
 
-// What is missing, empty or malformed takes a permission from what exists only when it is known
-// to: that of the wish is another matter, since a refused wish ends nothing.
+// A missing, empty or malformed value takes a permission from an existing work only if that is
+// certain. For the desired delivery it may, because a refusal removes nothing.
 func TestGather_permission(t *testing.T) {
 	all := decide.Permission{Bound: true, Project: true, Namespace: true}
 	without := func(change func(*decide.Permission)) decide.Permission {
@@ -329,8 +329,8 @@ func saying(annotations map[string]string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}
 }
 
-// Each speaker's words are read where they stand; those of an ApplicationSet that is gone are what
-// the ledger has.
+// The annotations of each object are read from that object. The ledger has those of a deleted
+// ApplicationSet.
 func TestGather_words(t *testing.T) {
 	until := gatherNow.Add(time.Hour)
 	hold := decide.Override{Word: decide.Hold, Until: until}
@@ -409,7 +409,7 @@ func TestGather_deleted(t *testing.T) {
 	}
 }
 
-// A tenant's malformed status stops no revocation: it is a fact.
+// A tenant's malformed status delays no removal after a lost permission, because it is a fact.
 func TestGather_malformedStatus(t *testing.T) {
 	h := settled(t)
 	h.app.Status = json.RawMessage(`{"conditions":"none"}`)
@@ -490,8 +490,8 @@ func (h inheritsInvalid) Project(ctx context.Context, name string) (*argocd.AppP
 	return project, err
 }
 
-// Of several rivals with one AppProject none could be delivered where it is not known what that
-// inherits, whichever is looked at first.
+// If it is unknown what an AppProject inherits, none of several rivals with it can be delivered, in
+// whatever order they are checked.
 func TestGather_rivalsOfAnInvalidSetting(t *testing.T) {
 	h := settled(t)
 	h.projects["shop"] = project("shop", "other", "*")

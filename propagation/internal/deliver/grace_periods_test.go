@@ -24,8 +24,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A binding that comes back within the grace costs nothing: the decision was made
-// again, a restore brought it back without its status, or a cluster was moved.
+// A binding that returns within the grace period costs nothing: the decision was re-created, a
+// restore brought it back without its status, or a cluster was moved.
 func TestBindingGrace(t *testing.T) {
 	for name, lose := range map[string]func(*testing.T, *place){
 		"emptied": func(_ *testing.T, p *place) { p.bind() },
@@ -152,9 +152,9 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 	}
 }
 
-// A slip in what is optional keeps the copy as it is, and says so; without a
-// binding it goes all the same.
-func TestSlipKeepsTheCopy(t *testing.T) {
+// An invalid optional setting keeps the delivery unchanged, and is reported. Without a binding the
+// delivery is still removed.
+func TestInvalidSettingKeepsTheDelivery(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	app := p.deploy("guestbook")
@@ -175,8 +175,8 @@ func TestSlipKeepsTheCopy(t *testing.T) {
 	withdrawn(t, app)
 }
 
-// What cannot be a cluster's name is no cluster: a copy elsewhere is withdrawn, and
-// a deletion waits for nothing.
+// A name that no cluster can have means no cluster: a copy elsewhere is removed, and a deletion
+// waits for nothing.
 func TestNoClusterCanBeCalledThat(t *testing.T) {
 	for _, target := range []string{"team/cluster", "50%", ".", ".."} {
 		t.Run(target, func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestWaitsForATerminatingCluster(t *testing.T) {
 	}
 }
 
-// A project that is made again, or takes the namespace again, within the grace costs
+// An AppProject that is re-created, or admits the namespace again, within the grace period costs
 // nothing.
 func TestProjectGrace(t *testing.T) {
 	for name, lose := range map[string]func(*testing.T, *argocd.AppProject){

@@ -29,8 +29,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Undo really undoes: deleted Applications go, their works stay, Applications that are
-// made again take them over, and no ManifestWork was changed but for whose it is.
+// Undo reverts the removal: deleted Applications are released, their works stay, re-created
+// Applications take them over, and only the owner of a ManifestWork changes.
 func TestGuardUndo(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t, argocd.ResourcesFinalizer)
@@ -63,8 +63,8 @@ func TestGuardUndo(t *testing.T) {
 	})
 }
 
-// A hold survives restarts: nothing is withdrawn, said or written again, and what went
-// while propagation was down is seen as one.
+// A hold survives restarts: nothing is removed, reported or written again, and what was deleted
+// while propagation was down counts together.
 func TestGuardSurvivesRestarts(t *testing.T) {
 	on := guarded(newHubNamespace(t))
 	first := start(t, on)
@@ -79,7 +79,7 @@ func TestGuardSurvivesRestarts(t *testing.T) {
 	}
 	second.stop()
 	third := start(t, on)
-	bystander := g.deploy("bystander") // by the time it is delivered the others were looked at
+	bystander := g.deploy("bystander") // after its delivery the others have been reconciled
 	delivered(t, bystander, g.cluster)
 	testkit.Eventually(t, "the hold to be taken up", func() error {
 		if n := gauge(t, g.namespace); n != many {
@@ -99,7 +99,7 @@ func TestGuardSurvivesRestarts(t *testing.T) {
 	}
 }
 
-// Looks at held Applications write nothing, however many there are.
+// Reconciles of held Applications write nothing, however many there are.
 func TestHeldFleetWritesNothing(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	p := start(t, guarded(hubNamespace))
@@ -135,8 +135,8 @@ func TestGuardLetsAFewGo(t *testing.T) {
 	g.awaitLeft(many - 2)
 }
 
-// An approval ahead holds nothing, a hold not even one, and a value that cannot be
-// followed holds and says so.
+// An early approval holds nothing. A hold holds even one removal. An invalid value holds and is
+// reported.
 func TestGuardDecisions(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	start(t, guarded(hubNamespace))
@@ -275,7 +275,7 @@ func TestBudget_restartKeepsAllowedEnds(t *testing.T) {
 }
 
 // What a tenant removes does not hold what an administrator revokes.
-func TestBudget_tenantDoesNotHoldRevocation(t *testing.T) {
+func TestBudget_tenantDoesNotHoldLostPermissions(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
 	other := newCluster(t)
@@ -324,7 +324,7 @@ func TestBudget_holdEndsWithWindow(t *testing.T) {
 	g.awaitLeft(many - 4)
 }
 
-// awaitRemembered waits until what an ApplicationSet says is stored.
+// awaitRemembered waits until the override of an ApplicationSet is stored.
 func (g *generated) awaitRemembered(hubNamespace string) {
 	g.t.Helper()
 	testkit.Eventually(g.t, "the words of the ApplicationSet to be stored", func() error {
@@ -374,7 +374,7 @@ func TestBudget_holdOutlivesApplicationSet(t *testing.T) {
 	}
 }
 
-// Who deletes an ApplicationSet is told what ended with it.
+// Whoever deletes an ApplicationSet gets an Event about what ended with it.
 func TestBudget_reportsWhatEndsWithApplicationSet(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t)

@@ -174,8 +174,8 @@ func (g *generated) awaitHeld(kind string) {
 	g.kept()
 }
 
-// another lets an Application of another place go: by then the guard has judged what
-// was to be withdrawn before.
+// another removes an Application of another place. After that, the budget has evaluated all earlier
+// removals.
 func another(t *testing.T) {
 	t.Helper()
 	p := newPlace(t)
@@ -206,8 +206,8 @@ func annotate(t *testing.T, o client.Object, value any) {
 	}
 }
 
-// Whatever would withdraw too much at once is held as a whole, reported, and goes once
-// it is approved.
+// Whatever would remove too much at once is held as a whole, reported, and removed once it is
+// approved.
 func TestGuardHolds(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	start(t, guarded(hubNamespace))
@@ -264,7 +264,7 @@ func TestGuardHolds(t *testing.T) {
 			if n := gauge(t, g.namespace); n < 4 {
 				t.Errorf("the metric says %v", n)
 			}
-			if c.on == "Namespace" || name == "unbound" { // of a revocation the ApplicationSet has no say
+			if c.on == "Namespace" || name == "unbound" { // an ApplicationSet has no effect after a lost permission
 				g.decide(namespace(g.namespace), "approve")
 			} else {
 				g.decide(g.set, "approve")
@@ -285,7 +285,7 @@ func told(t *testing.T, kind, namespace string) error {
 	return nil
 }
 
-// condition waits until one of some Applications says that its withdrawal is held.
+// condition waits until one of several Applications reports that its removal is held.
 func condition(t *testing.T, apps []*argocd.Application) {
 	t.Helper()
 	testkit.Until(t, "an Application to say that its withdrawal is held", func() bool {
@@ -300,7 +300,7 @@ func condition(t *testing.T, apps []*argocd.Application) {
 	})
 }
 
-// gauge returns how many deliveries of a namespace the metric says are held.
+// gauge returns how many deliveries of a namespace are held according to the metric.
 func gauge(t *testing.T, namespace string) (n float64) {
 	t.Helper()
 	return sum(t, "propagation_deletion_budget_held", "namespace", namespace)
@@ -332,8 +332,8 @@ func sumIn(t *testing.T, registry prometheus.Gatherer, name string, label ...str
 	return n
 }
 
-// slowLooks lets some looks at Applications of a cluster come to their end, and the others
-// not before release.
+// slowLooks lets some reconciles of Applications of a cluster finish, and the others only after
+// release.
 type slowLooks struct {
 	cluster string
 	free    int
@@ -362,9 +362,9 @@ func (s *slowLooks) wait(ctx context.Context) error {
 	}
 }
 
-// After a start nothing goes before every Application that has a ManifestWork was looked
-// at: the first few that are found to be gone look like the few that may go at any time.
-func TestGuardWaitsForFirstLooks(t *testing.T) {
+// After a start nothing is removed before every Application with a ManifestWork was reconciled.
+// Otherwise the first deleted ones would look like the few that may be removed at any time.
+func TestBudget_waitsForFirstPlans(t *testing.T) {
 	on := guarded(newHubNamespace(t))
 	first := start(t, on)
 	g := generate(t, argocd.ResourcesFinalizer)

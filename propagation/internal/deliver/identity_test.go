@@ -262,8 +262,8 @@ func TestMove_toARefusingClusterKeepsTheFormerCopy(t *testing.T) {
 	}
 }
 
-// A mass move within clusters is counted as what it is, withdrawals of the former copies.
-func TestMove_ofManyIsCountedAsWithdrawals(t *testing.T) {
+// A mass move within clusters counts as removals of the former copies.
+func TestMove_ofManyCountsAsRemovals(t *testing.T) {
 	space := newHubNamespace(t)
 	start(t, guarded(space), anywhere(t, "elsewhere"))
 	g := generate(t)

@@ -16,15 +16,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Indexes of the cache. A key that an object does not have is not indexed.
+// These are the indexes of the cache. An object without the key is not in the index.
 const (
-	// applicationsByCluster: Applications by the cluster they name.
+	// applicationsByCluster indexes Applications by the cluster that they name.
 	applicationsByCluster = "deliver.cluster"
-	// applicationsByProject: pulled Applications by project.
+	// applicationsByProject indexes pulled Applications by AppProject.
 	applicationsByProject = "deliver.project"
-	// applicationsByIdentity: see identityOf.
+	// applicationsByIdentity indexes pulled Applications; see identityOf.
 	applicationsByIdentity = "deliver.identity"
-	// decisionsByCluster: PlacementDecisions by the clusters that they select.
+	// decisionsByCluster indexes PlacementDecisions by the clusters that they select.
 	decisionsByCluster = "deliver.decision"
 )
 
@@ -42,7 +42,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 			}
 			name := payload.ProjectName(app)
 			if name == argocd.DefaultProject && app.Namespace == argocdNamespace {
-				return nil // which does not travel, see ofProject
+				return nil // which is not delivered, see ofProject
 			}
 			return []string{name}
 		}},
@@ -61,8 +61,8 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 	return nil
 }
 
-// identityOf indexes pulled Applications that are called otherwise on their cluster
-// than on the hub; the others are found by their name.
+// identityOf indexes pulled Applications whose name or namespace on the cluster differs from the
+// hub's. The others are found by their name.
 func identityOf(o client.Object) []string {
 	app, ok := o.(*argocd.Application)
 	if !ok || !contract.IsPulled(app.Labels) || app.Annotations[contract.ClusterAnnotation] == "" || payload.DeliveredNamespace(app) == app.Namespace {
@@ -75,7 +75,7 @@ func identityKey(cluster string, app types.NamespacedName) string {
 	return cluster + "/" + app.String()
 }
 
-// chosen returns the clusters that a decision selects.
+// chosen returns the clusters that a PlacementDecision selects.
 func chosen(d *clusterv1beta1.PlacementDecision) []string {
 	clusters := make([]string, 0, len(d.Status.Decisions))
 	for _, decision := range d.Status.Decisions {

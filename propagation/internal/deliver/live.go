@@ -26,12 +26,12 @@ import (
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 
-// liveReader reads from the API server what a deletion rests on. Which works and rivals there are
-// it takes from the cache; each of these works it reads.
+// liveReader reads from the API server what a removal rests on. It takes the list of works and
+// rivals from the cache, and reads each of these works from the API server.
 type liveReader struct {
 	api   client.Reader
 	cache *cacheReader
-	// unlabelled returns the works in a cluster's namespace that the cache leaves out.
+	// unlabelled returns the works in a cluster's namespace that the cache does not select.
 	unlabelled func(ctx context.Context, api client.Reader, cluster string) ([]lostWork, error)
 	decisions  sharedDecisions
 }
@@ -88,9 +88,9 @@ func (l *liveReader) Bound(ctx context.Context, namespace, cluster string) (bind
 	return bindingIn(decisions, cluster), err
 }
 
-// Works implements [reader]. It reads one by one what the cache lists. Where none of these is the
-// Application's own, it looks for those that the cache does not have: a deleted Application is
-// released when there are none.
+// Works implements [reader]. It reads each work that the cache lists from the API server. If none
+// of them is the Application's own, it searches for works that the cache does not have. A deleted
+// Application is released only if none exists.
 func (l *liveReader) Works(ctx context.Context, key types.NamespacedName, app *argocd.Application) ([]foundWork, error) {
 	listed, err := l.cache.Works(ctx, key, app)
 	if err != nil {
@@ -123,7 +123,8 @@ func (l *liveReader) Works(ctx context.Context, key types.NamespacedName, app *a
 	return append(found, further...), err
 }
 
-// read reads the works of an Application, without those that are gone or another's by now.
+// read reads the works of an Application. It leaves out works that no longer exist or now belong to
+// another Application.
 func (l *liveReader) read(ctx context.Context, key types.NamespacedName, app *argocd.Application, keys []types.NamespacedName) ([]foundWork, error) {
 	var found []foundWork
 	for _, at := range keys {
@@ -134,7 +135,7 @@ func (l *liveReader) read(ctx context.Context, key types.NamespacedName, app *ar
 		if live == nil {
 			continue
 		}
-		work := appcache.Compact(live.DeepCopy()) // which trims the status
+		work := appcache.Compact(live.DeepCopy()) // the copy keeps the status, which Compact trims
 		claimant, named := work.Claimant()
 		if app == nil && (!named || claimant != key) {
 			continue
@@ -150,7 +151,7 @@ func (l *liveReader) read(ctx context.Context, key types.NamespacedName, app *ar
 	return found, nil
 }
 
-// Rivals implements [reader]: those of the cache, with their copies as the API server has them.
+// Rivals implements [reader]. It reads the copies of the cached rivals from the API server.
 func (l *liveReader) Rivals(ctx context.Context, app *argocd.Application) (foundRivals, error) {
 	found, err := l.cache.Rivals(ctx, app)
 	if err != nil {
@@ -173,7 +174,7 @@ func (l *liveReader) Rivals(ctx context.Context, app *argocd.Application) (found
 	return found, nil
 }
 
-// Agent implements [reader]. It reads the metadata of Secrets, no key.
+// Agent implements [reader]. It reads only the metadata of Secrets, and no key.
 func (l *liveReader) Agent(ctx context.Context, name string) (bool, error) {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))

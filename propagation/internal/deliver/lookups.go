@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// lookups reads what is known of clusters, bindings and AppProjects, each once for an
+// lookups reads facts about clusters, bindings and AppProjects. It reads each one once for an
 // Application.
 type lookups struct {
 	from     reader
@@ -58,9 +58,9 @@ func pausedOn(object string) string {
 	return "annotation " + contract.PausedAnnotation + " of " + object
 }
 
-// bound reports whether the Application's namespace may use a cluster. What exists there may stay
-// while a PlacementDecision is unread: for one binding grace from its creation, in which the
-// placement controller writes a status where there is something to select.
+// bound reports whether the Application's namespace may use a cluster. A work that exists there may
+// stay while a PlacementDecision has no status: for one binding grace period from its creation. In
+// that time the placement controller writes a status if anything can be selected.
 func (p *lookups) bound(ctx context.Context, cluster string, exists bool) (bool, error) {
 	if p.sources.options.Binding == BindingNone {
 		return true, nil
@@ -81,16 +81,16 @@ func (p *lookups) bound(ctx context.Context, cluster string, exists bool) (bool,
 	return exists, nil
 }
 
-// project returns the hub's AppProject of a name, nil for none.
+// project returns the hub's AppProject of a name, or nil.
 func (p *lookups) project(ctx context.Context, name string) (*argocd.AppProject, error) {
 	if project, known := p.projects[name]; known || len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return project, nil // nothing can have an invalid name
+		return project, nil // no object has an invalid name
 	}
 	project, err := p.from.Project(ctx, name)
 	var invalid *policy.SettingError
 	if errors.As(err, &invalid) {
-		p.facts.ProjectProblem = invalid.Error() // an error would stop a revocation as well
-		return project, nil                      // not kept: other facts are to get the problem, too
+		p.facts.ProjectProblem = invalid.Error() // an error would also delay a removal after a lost permission
+		return project, nil                      // not kept, so that other facts get the problem as well
 	}
 	if err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func (p *lookups) project(ctx context.Context, name string) (*argocd.AppProject,
 	return project, nil
 }
 
-// permission returns what the place of a work grants, by what the work carries. What it carries
-// and cannot be read is permitted until it can.
+// permission returns the permissions of a work's place, for the namespace and project that it
+// carries. What cannot be read in the work counts as permitted.
 func (p *lookups) permission(ctx context.Context, work *manifestcache.Work) (may decide.Permission, err error) {
 	place := decide.Place{Namespace: p.facts.Key.Namespace, ProjectName: work.Stored.Project}
 	if place.Bound, err = p.bound(ctx, work.Namespace, true); err != nil {
@@ -117,10 +117,10 @@ func (p *lookups) permission(ctx context.Context, work *manifestcache.Work) (may
 	return p.facts.Settings.Permission(place), nil
 }
 
-// stale reports whether the AppProject in a work is not the hub's, and its cluster may be told: the
-// project admits the Application's namespace, or an Application on that cluster names it that the
-// project admits. An agent can have a work name any AppProject, and each one admits the Argo CD
-// namespace.
+// stale reports whether the AppProject in a work differs from the hub's, and its cluster may
+// receive the hub's. It may if the AppProject admits the Application's namespace, or that of
+// another Application on the cluster that names it. Without this rule an agent could get any
+// AppProject: it can have a work name one, and each AppProject admits the Argo CD namespace.
 func (p *lookups) stale(ctx context.Context, work *manifestcache.Work) (bool, error) {
 	if !p.facts.Settings.DeliverProject || work.Stored.ProjectHash == "" || work.DeletionTimestamp != nil {
 		return false, nil
@@ -139,7 +139,7 @@ func (p *lookups) stale(ctx context.Context, work *manifestcache.Work) (bool, er
 	return slices.ContainsFunc(namespaces, admits), err
 }
 
-// namespaceWords returns what a Namespace says. Without a name there is none.
+// namespaceWords returns the annotations of a Namespace, or none without a name.
 func (p *lookups) namespaceWords(ctx context.Context, name string) (decide.Words, error) {
 	if name == "" {
 		return decide.Words{}, nil
@@ -153,7 +153,8 @@ func (p *lookups) namespaceWords(ctx context.Context, name string) (decide.Words
 	return w, nil
 }
 
-// setWords returns what an ApplicationSet says, nil when it is gone and nothing outlives it.
+// setWords returns the annotations of an ApplicationSet. It returns nil if the ApplicationSet was
+// deleted and has left no override.
 func (p *lookups) setWords(ctx context.Context, key types.NamespacedName) (*decide.Words, error) {
 	w := &decide.Words{On: argocd.ApplicationSetKind + " " + key.String()}
 	set, err := p.from.Set(ctx, key)
@@ -175,8 +176,8 @@ func (p *lookups) setWords(ctx context.Context, key types.NamespacedName) (*deci
 	return w, nil
 }
 
-// read reads the annotations by which an object delays or allows what is done. An invalid value
-// holds, and was reported when it was seen.
+// read parses the annotations by which an object delays or approves removals. An invalid value
+// holds them. It was reported when it was set.
 func (p *lookups) read(w *decide.Words, annotations map[string]string) {
 	w.Pause = policy.ParsePause(annotations[contract.PausedAnnotation], pausedOn(w.On), p.facts.Now)
 	w.Override, _ = decide.ParseOverride(annotations[contract.DeletionBudgetAnnotation], w.On, p.facts.Now)

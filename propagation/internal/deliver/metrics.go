@@ -44,7 +44,7 @@ var (
 		Help: "Attempts that failed and are tried again; kind is conflict (another client wrote first), throttled (the API server is busy), refused (it said no) or other.",
 	}, []string{"kind"})
 
-	// endingGauge and endingAge are filled by [endings].
+	// [endings] sets endingGauge and endingAge.
 	endingGauge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "propagation_works_ending",
 		Help: "ManifestWorks that are to be deleted, and wait for something on their cluster; why is the reason for the deletion, waits_for is agent (to apply how it ends), refusal (the agent cannot apply that), finalizer or automation (of another field manager there) or spec (it cannot be decoded).",
@@ -67,14 +67,14 @@ const (
 func init() {
 	metrics.Registry.MustRegister(applicationsGauge, worksWritten, worksWithdrawn, deliverySeconds, appliedSeconds, errorsTotal)
 	for _, action := range []string{"create", "update"} {
-		worksWritten.WithLabelValues(action) // so that a rate has a zero to start from
+		worksWritten.WithLabelValues(action) // so that a rate starts at zero
 	}
 	for _, kind := range []string{"conflict", "throttled", "refused", "other"} {
 		errorsTotal.WithLabelValues(kind)
 	}
 }
 
-// errorKind sorts errors for [errorsTotal].
+// errorKind returns the label of an error in [errorsTotal].
 func errorKind(err error) string {
 	switch {
 	case apierrors.IsConflict(err):
@@ -87,20 +87,20 @@ func errorKind(err error) string {
 	return "other"
 }
 
-// tracker remembers, per Application, what the metrics need. It may be lost at any time.
+// tracker has what the metrics need of each Application. A restart may lose it.
 type tracker struct {
 	mu     sync.Mutex
 	states map[types.NamespacedName]state
-	// changes are those that are not applied yet.
+	// changes are the changes that are not applied yet.
 	changes map[types.NamespacedName]pendingChange
 }
 
-// state is how an Application is counted.
+// state is the metric labels of an Application.
 type state struct{ name, reason string }
 
 type pendingChange struct {
-	// seen is when a change was first seen that is not in a work yet, and written the same
-	// for the change in a work that is not applied yet.
+	// seen is when the first change was observed that no work has yet. written is the same time for
+	// a change that a work has and the agent has not applied.
 	seen, written time.Time
 }
 
@@ -119,7 +119,7 @@ func (t *tracker) edit(key types.NamespacedName, edit func(*pendingChange)) {
 	t.changes[key] = c
 }
 
-// note records that a change was seen.
+// note records that a change was observed.
 func (t *tracker) note(key types.NamespacedName, now time.Time) {
 	t.edit(key, func(c *pendingChange) {
 		if c.seen.IsZero() {
@@ -128,7 +128,7 @@ func (t *tracker) note(key types.NamespacedName, now time.Time) {
 	})
 }
 
-// count moves an Application to another state; "" takes it out.
+// count moves an Application to another state, or removes it from the metrics for "".
 func (t *tracker) count(key types.NamespacedName, name, reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,7 +150,7 @@ func (t *tracker) count(key types.NamespacedName, name, reason string) {
 	t.states[key] = after
 }
 
-// wrote records a written work.
+// wrote records that a work was written.
 func (t *tracker) wrote(key types.NamespacedName, action string, now time.Time) {
 	worksWritten.WithLabelValues(action).Inc()
 	t.edit(key, func(c *pendingChange) {
@@ -161,7 +161,7 @@ func (t *tracker) wrote(key types.NamespacedName, action string, now time.Time) 
 	})
 }
 
-// unchanged records that nothing had to be written.
+// unchanged records that no write was necessary.
 func (t *tracker) unchanged(key types.NamespacedName, work *manifestcache.Work, now time.Time) {
 	t.edit(key, func(c *pendingChange) { c.seen = time.Time{} })
 	if work.Facts.Applied {
@@ -169,7 +169,7 @@ func (t *tracker) unchanged(key types.NamespacedName, work *manifestcache.Work, 
 	}
 }
 
-// applied records that the managed cluster has what was written.
+// applied records that the managed cluster has applied the last write.
 func (t *tracker) applied(key types.NamespacedName, now time.Time) {
 	t.edit(key, func(c *pendingChange) {
 		if !c.written.IsZero() {
@@ -184,7 +184,7 @@ func (t *tracker) forget(key types.NamespacedName) {
 	t.edit(key, func(c *pendingChange) { *c = pendingChange{} })
 }
 
-// isRejected reports whether the API server will say the same again.
+// isRejected reports whether the API server would return the same error again.
 func isRejected(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
 		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err)

@@ -27,8 +27,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// Feedback enqueues nothing here, the first that says that a change is applied neither;
-// it ends the time that the change took.
+// Feedback enqueues nothing here, not even the first one that reports a change as applied. That one
+// ends the measured time of the change.
 func TestAppliedIsTimedWithoutWork(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	_, r := newReconciler(clients{client: pulled{}, index: manifestcache.NewIndex(indexer(t)), now: func() time.Time { return now }}, nil)
@@ -140,7 +140,7 @@ func TestEndings(t *testing.T) {
 	compare("nothing waits", nil)
 }
 
-// A change of an AppProject reaches each work that carries it, also one whose Application is gone
+// A change of an AppProject reaches each work that carries it, even if its Application is deleted
 // or names another project by now.
 func TestOfProject_reachesWorksThatCarryIt(t *testing.T) {
 	for name, c := range map[string]struct {

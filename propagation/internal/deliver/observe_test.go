@@ -155,7 +155,7 @@ func TestObservedIsNotCounted(t *testing.T) {
 	}
 }
 
-// What is there already and is not to be taken over is reported with the agent's words.
+// An existing Application that must not be taken over is reported with the agent's message.
 func TestAdoptNever(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -203,7 +203,7 @@ func deletionPolicy(t *testing.T, o client.Object, value string) {
 	}
 }
 
-// staying waits until a work says that what it delivers stays, or does not.
+// staying waits until a work is marked as orphan, or is not.
 func staying(t *testing.T, app *argocd.Application, want bool) *workv1.ManifestWork {
 	t.Helper()
 	var work workv1.ManifestWork
@@ -234,8 +234,8 @@ func stillThere(t *testing.T, app *argocd.Application) {
 	}
 }
 
-// However a delivery ends, a work that is to leave what runs says so first, in one write,
-// and is deleted only once its agent has applied that.
+// However a delivery is removed, an orphan gets its ending first, in one write, and the work is
+// deleted only after its agent has applied that.
 func TestOrphanIsAppliedBeforeTheEnd(t *testing.T) {
 	start(t)
 	late := func(t *testing.T, app *argocd.Application) { deletionPolicy(t, app, "orphan"); remove(t, app) }
@@ -314,7 +314,7 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	stop := applying(t, g.cluster)
 	withdrawn(t, g.apps[1])
 	stop()
-	// And back: the set is gone, and the Application says that it is to be pruned.
+	// And back: the ApplicationSet is deleted, and the Application asks to be pruned.
 	edit(t, g.apps[2], func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "prune" })
 	remove(t, g.apps[2])
 	testkit.Eventually(t, "what is to be pruned not to stay", func() error {
@@ -332,8 +332,7 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	withdrawn(t, g.apps[2])
 }
 
-// What stays is not lost: the guard counts nothing of it, but holds it when an operator
-// says so.
+// An orphan is not lost: the budget does not count it, but holds it if an operator sets hold.
 func TestOrphansAreNotCounted(t *testing.T) {
 	start(t, func(o *Options) { o.Withdrawals.Group.Percent, o.Withdrawals.Group.Least = 0, 0 })
 	g := generate(t, argocd.ResourcesFinalizer)
@@ -354,8 +353,8 @@ func TestOrphansAreNotCounted(t *testing.T) {
 	}
 }
 
-// A cluster that is away cannot apply it: the hub Application may be released, with a receipt,
-// and the work is deleted when the cluster is back and knows.
+// An unreachable cluster cannot apply it. The hub Application may be released, with an Event. The
+// work is deleted after the cluster has returned and applied it.
 func TestOrphanOfALostCluster(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -386,8 +385,8 @@ func TestOrphanOfALostCluster(t *testing.T) {
 	withdrawn(t, app)
 }
 
-// A word that cannot be followed costs nothing: what is delivered stays as it is.
-func TestDeletionPolicy_invalidValueWithdrawsNothing(t *testing.T) {
+// An invalid value costs nothing: what is delivered stays unchanged.
+func TestDeletionPolicy_invalidValueRemovesNothing(t *testing.T) {
 	start(t)
 	g := generate(t, argocd.ResourcesFinalizer)
 	deletionPolicy(t, g.set, "orphans")

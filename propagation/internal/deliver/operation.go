@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// operations sees one-time requests of Applications through.
+// operations carries out the steps of one-time requests.
 type operations struct {
 	client    client.Client
 	live      client.Reader
@@ -31,7 +31,7 @@ type operations struct {
 	refreshes refreshes
 }
 
-// withCarriedRequest puts the request that a work carries in the place of q's.
+// withCarriedRequest returns q with the request that a work carries.
 func (op *operations) withCarriedRequest(ctx context.Context, current *manifestcache.Work, q request.Request) (request.Request, error) {
 	stored, err := storedWork(ctx, op.live, current)
 	if err != nil {
@@ -44,7 +44,7 @@ func (op *operations) withCarriedRequest(ctx context.Context, current *manifestc
 	return kept, nil
 }
 
-// endRefresh takes a refresh that came alone, and has been, off the Application.
+// endRefresh removes a refresh from the Application, after the managed cluster has done it.
 func (op *operations) endRefresh(ctx context.Context, app *argocd.Application, id string) error {
 	key := client.ObjectKeyFromObject(app)
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": app.ResourceVersion, "annotations": withoutRefresh()}})
@@ -60,8 +60,8 @@ func (op *operations) endRefresh(ctx context.Context, app *argocd.Application, i
 	return nil
 }
 
-// next carries out the next step of the Application's one-time request when that is a write of the
-// Application, whose event leads to the step after it.
+// next carries out the next step of the Application's one-time request, if that step writes the
+// Application. The event of the write leads to the step after it.
 func (op *operations) next(ctx context.Context, p *pass) error {
 	step, app, key := p.plan.Request, p.facts.Application, p.facts.Key
 	if p.plan.RefreshDone != "" {
@@ -83,7 +83,7 @@ func (op *operations) next(ctx context.Context, p *pass) error {
 	return op.finish(ctx, &p.facts, conditions, step.Request.ID, step.Done)
 }
 
-// sending notes that a refresh that comes alone is about to be sent.
+// sending records that a refresh is about to be sent.
 func (op *operations) sending(p *pass) {
 	step := p.plan.Write.Request
 	if step.Step == request.StepSend && p.facts.Request.Claim == "" && p.plan.RefreshDone == "" && request.IsRefresh(step.Request.ID) {
@@ -91,7 +91,7 @@ func (op *operations) sending(p *pass) {
 	}
 }
 
-// over reports whether the request in a work has been, so that a write must not apply it again.
+// over reports whether the request in a work is finished, so that a write must not apply it again.
 func (op *operations) over(f *decide.Facts, work *decide.Work) bool {
 	step := request.PlanFor(f.Application, work.Work, f.Request)
 	return step.Step == request.StepFinish || step.Request.ID != work.Extra.Request
@@ -112,9 +112,9 @@ func (op *operations) claim(ctx context.Context, app *argocd.Application, curren
 	return nil
 }
 
-// finish removes the kinds of request that are done together with their claim: one
-// write, so that there is no moment in which they could be taken for new. The same write shows
-// the operation in the status, because nothing has it afterwards.
+// finish removes the finished kinds of request together with their claim. This is one write, so
+// that they are never taken for new ones. It also shows the operation in the status, because
+// nothing has the operation's result afterwards.
 func (op *operations) finish(ctx context.Context, facts *decide.Facts, current []appstatus.Condition, id string, kinds []string) error {
 	app := facts.Application
 	merged, _ := appstatus.Merge(current, isClaimCondition, nil, op.now())
@@ -153,7 +153,7 @@ func (op *operations) finish(ctx context.Context, facts *decide.Facts, current [
 	return nil
 }
 
-// withoutRefresh is what a merge patch says of the annotations of a refresh that has been.
+// withoutRefresh returns the annotations of a merge patch that removes a refresh.
 func withoutRefresh() map[string]any {
 	annotations := map[string]any{}
 	for _, name := range request.RefreshAnnotations() {

@@ -77,7 +77,7 @@ func settledAgain(t *testing.T, app *argocd.Application, m *managed) {
 	m.report()
 }
 
-// showsOperation checks that the hub shows whose the last run is, and when it began.
+// showsOperation checks who asked for the last operation, and when it started, in the hub's status.
 func showsOperation(t *testing.T, app *argocd.Application, m *managed) {
 	t.Helper()
 	stored := &argocd.Application{}

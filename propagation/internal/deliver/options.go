@@ -14,50 +14,49 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
-// Values of --cluster-binding.
+// These are the values of --cluster-binding.
 const (
 	BindingPlacement = "placement"
 	BindingNone      = "none"
 )
 
-// recreateGrace is longer than kubectl replace --force takes, or an ApplicationSet that is
-// generated again.
+// recreateGrace is longer than kubectl replace --force takes, or the ApplicationSet controller to
+// re-create an Application.
 const recreateGrace = 5 * time.Second
 
 // Options are the settings of delivery.
 type Options struct {
-	// ArgoCDNamespace is where the hub's Argo CD keeps its AppProjects.
+	// ArgoCDNamespace is the namespace of the hub's Argo CD and of its AppProjects.
 	ArgoCDNamespace string
-	// InstanceLabel is the label key that the hub's Argo CD tracks resources by.
+	// InstanceLabel is the label key by which the hub's Argo CD tracks resources.
 	InstanceLabel string
-	// AppNamespaces is where Applications outside the Argo CD namespace may go to
-	// besides their own namespace.
+	// AppNamespaces are further namespaces on managed clusters that Applications outside the Argo
+	// CD namespace may use, in addition to their own.
 	AppNamespaces policy.AppNamespaces
-	// AgentNamespaces are those of the hub's Argo CDs whose cluster Secrets name agents of
-	// argocd-agent; without any none is looked for.
+	// AgentNamespaces are the namespaces whose cluster Secrets name argocd-agents. If empty, no
+	// agents are searched for.
 	AgentNamespaces []string
 	// Binding is [BindingPlacement] or [BindingNone].
 	Binding string
-	// BindingGrace is how long a lost binding, or a project's lost permission, must stay
-	// lost before it counts.
+	// BindingGrace is how long a permission must be lost before the delivery is removed.
 	BindingGrace time.Duration
-	// RecreateGrace is how long a deleted Application must stay away before its copy
-	// goes, when nothing held up its deletion. It has no flag: tests set another.
+	// RecreateGrace is how long an Application must be gone before its delivery is removed, if no
+	// finalizer delayed its deletion. It has no flag. Tests change it.
 	RecreateGrace time.Duration
-	// Concurrency is how many Applications are worked on at a time. In a storm of
-	// statuses the mirror with ten gets less of an API server at its limit than the
-	// agents do, and falls behind; twenty keep up.
+	// Concurrency is how many Applications are reconciled in parallel. With ten, the mirror gets
+	// less of a busy API server than the agents do in a burst of statuses, and falls behind. Twenty
+	// keep up.
 	Concurrency int
-	// Namespace and Project let them travel with the Application.
+	// Namespace and Project deliver the Namespace and the AppProject with the Application.
 	Namespace, Project bool
-	// SizeLimit is the most bytes of manifests that a ManifestWork may have.
+	// SizeLimit is the highest number of bytes of manifests in a ManifestWork.
 	SizeLimit int
-	// sweepInterval is another than [sweepInterval], for tests.
+	// sweepInterval replaces the constant [sweepInterval] in tests.
 	sweepInterval time.Duration
-	// Withdrawals says how many deliveries may be withdrawn until an operator approves.
+	// Withdrawals limits how many deliveries are removed before an operator approves.
 	Withdrawals budget.Settings
-	// HubNamespace is where propagation runs: its annotation decides for the whole hub,
-	// and what the budget remembers is stored there. Without it nothing is stored.
+	// HubNamespace is where propagation runs. The annotation of that Namespace applies to the whole
+	// hub, and the budget's memory is stored in it. If it is empty, nothing is stored.
 	HubNamespace string
 }
 
@@ -80,7 +79,7 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.DurationVar(&w.Window, "deletion-budget-window", 10*time.Minute, "time within which withdrawals add up to the limits")
 }
 
-// Validate names every flag with an impossible value.
+// Validate returns an error that names every flag with an invalid value.
 func (o *Options) Validate() error {
 	var errs []error
 	if o.Binding != BindingPlacement && o.Binding != BindingNone {

@@ -64,9 +64,8 @@ func change(t *testing.T, app *argocd.Application, path string) {
 	})
 }
 
-// A pause on any of the four objects keeps changes back, says so, and at its end what has
-// changed is delivered once, in its last state. That of a ManagedCluster, which its agent may
-// write, keeps no deletion back.
+// A pause on any of the four objects delays changes and is reported. At its end the last state is
+// delivered once. A pause on the ManagedCluster, which its agent may write, delays no removal.
 func TestPause(t *testing.T) {
 	start(t)
 	for kind, on := range map[string]func(*generated) client.Object{
@@ -242,13 +241,13 @@ func TestPauseCountsWhatWaits(t *testing.T) {
 	p.bind(p.cluster, elsewhere)
 	applying(t, elsewhere)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = elsewhere })
-	says(t, app, policy.WarningCondition, ": 2 changes wait") // one to make, one to withdraw
+	says(t, app, policy.WarningCondition, ": 2 changes wait") // one to create, one to remove
 	pause(t, namespace(p.namespace), "")
 	delivered(t, app, elsewhere)
 }
 
 // A value that cannot be followed is reported on the object that has it.
-func TestBadPauseIsToldOf(t *testing.T) {
+func TestPause_invalidValueIsReported(t *testing.T) {
 	start(t)
 	g := generate(t)
 	for kind, o := range map[string]client.Object{argocd.ApplicationSetKind: g.set, "Namespace": namespace(g.namespace), "ManagedCluster": clusterObject(g.cluster)} {
@@ -273,8 +272,8 @@ func TestBadPauseIsToldOf(t *testing.T) {
 	}
 }
 
-// A cluster's own ClusterClaim, which its agent copies into the ManagedCluster's status, keeps
-// deliveries to that cluster back and to no other, and neither a deletion nor a revocation.
+// A cluster's own ClusterClaim, which its agent copies into the ManagedCluster's status, delays
+// deliveries to that cluster alone. It delays no removal.
 func TestPause_ofTheClusterItselfDelaysDeliveryOnly(t *testing.T) {
 	p := newPlace(t)
 	start(t)

@@ -189,10 +189,10 @@ func applying(t *testing.T, cluster string) (stop func()) {
 		defer close(done)
 		_ = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 			var list workv1.ManifestWorkList
-			_ = hub.client.List(ctx, &list, client.InNamespace(cluster)) // again at the next look
+			_ = hub.client.List(ctx, &list, client.InNamespace(cluster)) // the next pass retries
 			for i := range list.Items {
 				if w := &list.Items[i]; w.DeletionTimestamp == nil && appliedAt(w) == "" {
-					_ = tryAnswer(client.ObjectKeyFromObject(w), metav1.ConditionTrue, metav1.ConditionTrue, "", nil) // again at the next look
+					_ = tryAnswer(client.ObjectKeyFromObject(w), metav1.ConditionTrue, metav1.ConditionTrue, "", nil) // the next pass retries
 				}
 			}
 			return false, nil

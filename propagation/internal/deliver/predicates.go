@@ -20,13 +20,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// refreshSays: what a refresh has found may be on the hub, see [operations.endRefresh].
+// refreshSays reports whether the hub may now show the result of a refresh (see
+// [operations.endRefresh]).
 func refreshSays(before, after *argocd.Application) bool {
 	return after.Annotations[argocd.RefreshAnnotation] != "" && !bytes.Equal(before.Status, after.Status)
 }
 
-// rivalChanged lets through what can change whether another Application may have
-// what this one has; its own changes go by [watcher.applicationChanged].
+// rivalChanged accepts changes of an Application that can change which identity another Application
+// may have. [watcher.applicationChanged] accepts the changes for the Application itself.
 func rivalChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*argocd.Application)
@@ -46,8 +47,8 @@ func desiredChanged(before, after *argocd.Application) bool {
 		!before.DeletionTimestamp.Equal(after.DeletionTimestamp)
 }
 
-// ourStatusChanged: our conditions, which another controller may have edited, or the
-// wish to end an operation.
+// ourStatusChanged reports whether our conditions changed, which another controller may have
+// edited, or a request to terminate an operation.
 func ourStatusChanged(before, after *argocd.Application) bool {
 	if bytes.Equal(before.Status, after.Status) || !concernsUs(before.Status) && !concernsUs(after.Status) {
 		return false
@@ -73,19 +74,19 @@ func ourConditions(app *argocd.Application) []string {
 	return ours
 }
 
-// answered: the agent may have said something of the request that the work carries.
+// answered reports whether the agent may have reported about the request that the work carries.
 func answered(before, after *manifestcache.Work) bool {
 	switch id := after.Extra.Request; {
 	case id == "":
 		return false
-	case request.IsRefresh(id): // which stays in the work when it has been
+	case request.IsRefresh(id): // the work keeps a refresh after it is done
 		return before.Feedback(contract.FeedbackRefresh) != after.Feedback(contract.FeedbackRefresh)
 	}
 	return true
 }
 
-// clusterChanged lets through what a decision reads of a cluster; its heartbeat is
-// not among it.
+// clusterChanged accepts changes of a ManagedCluster that a decision depends on. Its heartbeat is
+// none.
 func clusterChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)

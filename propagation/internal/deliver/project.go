@@ -20,8 +20,9 @@ import (
 
 // +kubebuilder:rbac:groups="",namespace=argocd,resources=configmaps,resourceNames=argocd-cm,verbs=get;list;watch
 
-// readProject returns the hub's AppProject of a name with the lists of its global projects, nil when
-// there positively is none. With a [policy.SettingError] it returns the AppProject by itself.
+// readProject returns the hub's AppProject of a name with the lists of its global projects. It
+// returns nil if the AppProject does not exist. With a [policy.SettingError] it returns the
+// AppProject alone.
 func readProject(ctx context.Context, from client.Reader, namespace, name string) (*argocd.AppProject, error) {
 	project, err := readObject(ctx, from, types.NamespacedName{Namespace: namespace, Name: name}, &argocd.AppProject{})
 	if project == nil || err != nil {
@@ -35,7 +36,7 @@ func readProject(ctx context.Context, from client.Reader, namespace, name string
 	if err != nil || len(names) == 0 {
 		return project, err
 	}
-	merged := *project // which the cache may share
+	merged := *project // the cache may share it
 	for _, name := range names {
 		global, err := readObject(ctx, from, types.NamespacedName{Namespace: namespace, Name: name}, &argocd.AppProject{})
 		if err != nil {
@@ -51,7 +52,7 @@ func readProject(ctx context.Context, from client.Reader, namespace, name string
 	return &merged, nil
 }
 
-// globalProjects returns the setting of the hub's Argo CD with its global projects, "" for none.
+// globalProjects returns the setting of the hub's Argo CD with its global projects, or "".
 func globalProjects(ctx context.Context, from client.Reader, namespace string) (string, error) {
 	settings, err := readObject(ctx, from, types.NamespacedName{Namespace: namespace, Name: argocd.ConfigMapName}, &corev1.ConfigMap{})
 	if settings == nil || err != nil {
@@ -60,7 +61,7 @@ func globalProjects(ctx context.Context, from client.Reader, namespace string) (
 	return settings.Data[argocd.GlobalProjectsKey], nil
 }
 
-// globalProjectsChanged lets a change of the global projects of the Argo CD in a namespace through.
+// globalProjectsChanged accepts changes of the global projects of the Argo CD in a namespace.
 func globalProjectsChanged(namespace string) predicate.Predicate {
 	setting := func(o client.Object) string {
 		settings, ok := o.(*corev1.ConfigMap)

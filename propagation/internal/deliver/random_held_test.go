@@ -24,8 +24,8 @@ import (
 // the test.
 const few = 3
 
-// lanes is how many limits of their own there are: what users withdraw, what is revoked, what only
-// ManifestWorks speak of, and what one of three clusters causes.
+// lanes is the number of separate limits: what users remove, lost permissions, what only
+// ManifestWorks ask for, and what one of three clusters causes.
 const lanes = 6
 
 // Whatever users do to Applications, and however often propagation is restarted or killed

@@ -107,7 +107,7 @@ func TestRandomSteps(t *testing.T) {
 		f.present[c], f.bound[c] = true, true
 	}
 	f.bind()
-	// Each withdrawal passes the guard, which an approval lets all of them do.
+	// Each removal passes the budget. An approval allows all of them.
 	f.hubNamespace = newHubNamespace(t)
 	annotate(t, namespace(f.place.namespace), "approve until "+time.Now().Add(20*time.Hour).UTC().Format(time.RFC3339))
 	f.restart()
@@ -285,8 +285,8 @@ func (f *fleet) delete() {
 	}
 }
 
-// remake gives an Application another UID: its finalizers are taken off, it is
-// deleted, and made again at once.
+// remake gives an Application another UID: it removes its finalizers, deletes it and re-creates it
+// at once.
 func (f *fleet) remake(app *argocd.Application) {
 	edit(f.t, app, func(a *argocd.Application) { a.Finalizers = nil })
 	remove(f.t, app)
@@ -298,8 +298,8 @@ func (f *fleet) remake(app *argocd.Application) {
 	f.apps[app.Name] = next
 }
 
-// restore gives a good part of the Applications another UID while propagation is
-// down, as a restore from a backup does, and looks whether all keep their works.
+// restore gives many Applications another UID while propagation is down, as a restore from a backup
+// does, and checks that all keep their works.
 func (f *fleet) restore() {
 	f.t.Helper()
 	before := f.uids()
@@ -359,7 +359,7 @@ func (f *fleet) flipCluster(name string) {
 	}
 }
 
-// restart stops propagation, when it runs, and starts it anew.
+// restart stops propagation, if it is running, and starts it again.
 func (f *fleet) restart() {
 	if f.running != nil {
 		f.running.stop()

@@ -17,9 +17,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// reader reads the objects that facts rest on. There is one over the caches and their indexes,
-// and one over the API server. nil means that there positively is no such object. What cannot be
-// read is an error.
+// reader reads the objects that facts rest on: [cacheReader] from the caches and their indexes, and
+// [liveReader] from the API server. nil means that the object does not exist. If an object cannot
+// be read, the result is an error.
 type reader interface {
 	Application(ctx context.Context, key types.NamespacedName) (*argocd.Application, error)
 	// Set and Namespace return the annotations of an ApplicationSet and of a Namespace.
@@ -28,47 +28,48 @@ type reader interface {
 	Cluster(ctx context.Context, name string) (*clusterv1.ManagedCluster, error)
 	Bound(ctx context.Context, namespace, cluster string) (binding, error)
 	Project(ctx context.Context, name string) (*argocd.AppProject, error)
-	// Works returns the ManifestWorks of an Application; app is nil when it is gone.
+	// Works returns the ManifestWorks of an Application. app is nil if it does not exist.
 	Works(ctx context.Context, key types.NamespacedName, app *argocd.Application) ([]foundWork, error)
-	// Rivals returns who else wants, or delivers, what app wants to be on its cluster.
+	// Rivals returns the other Applications that ask for app's identity, and the works that deliver
+	// it.
 	Rivals(ctx context.Context, app *argocd.Application) (foundRivals, error)
-	// Agent reports whether the hub's argocd-agent knows an agent of that name.
+	// Agent reports whether the hub's argocd-agent has an agent of that name.
 	Agent(ctx context.Context, name string) (bool, error)
 }
 
-// binding is what the PlacementDecisions of a namespace say about a cluster.
+// binding is what the PlacementDecisions of a namespace contain about a cluster.
 type binding struct {
-	// Bound: one of them selects the cluster.
+	// Bound is true if one of them selects the cluster.
 	Bound bool
-	// Unread is when the youngest one without status was created, zero when each has a status.
-	// Whether such a PlacementDecision selects the cluster is unknown.
+	// Unread is when the youngest PlacementDecision without status was created, or the zero time.
+	// It is unknown whether that one selects the cluster.
 	Unread time.Time
 }
 
 // foundWork is a ManifestWork that carries an Application.
 type foundWork struct {
 	*manifestcache.Work
-	// Live is the work as the API server has it, nil from the cache.
+	// Live is the work from the API server. It is nil for a work from the cache.
 	Live     *workv1.ManifestWork
 	Relation decide.Relation
 }
 
-// foundRivals are the works that deliver an identity, and the Applications that want it.
+// foundRivals are the works that deliver an identity, and the Applications that ask for it.
 type foundRivals struct {
 	Copies       []*manifestcache.Work
 	Applications []*argocd.Application
 }
 
-// ledger is what the deletion budget remembers. Neither an agent nor a tenant can write it.
+// ledger is the memory of the deletion budget. Neither an agent nor a tenant can write it.
 type ledger interface {
 	Note(work types.UID) decide.Note
-	// GoneSince returns since when an Application is gone, zero for not known to be.
+	// GoneSince returns when an Application was first planned as deleted, or the zero time.
 	GoneSince(app types.NamespacedName) time.Time
-	// Outlives returns the hold or undo of an ApplicationSet that is gone, the zero Override for none.
+	// Outlives returns the hold or undo of a deleted ApplicationSet, or the zero Override.
 	Outlives(set types.NamespacedName) (decide.Override, error)
 }
 
-// sources are what facts rest on beside the objects that a [reader] reads.
+// sources are what facts rest on in addition to the objects that a [reader] reads.
 type sources struct {
 	options   Options
 	now       func() time.Time

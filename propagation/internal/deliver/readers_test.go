@@ -150,7 +150,7 @@ func TestReaders_whatCannotBeRead(t *testing.T) {
 }
 
 // What is positively not there is no error.
-func TestReaders_whatIsNotThere(t *testing.T) {
+func TestReaders_missingObjects(t *testing.T) {
 	app := settled(t).app
 	gone := answers{apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "x")}
 	fromCache := &cacheReader{cache: gone, direct: gone, index: manifestcache.NewIndex(store{}), options: Options{}}

@@ -20,11 +20,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// afterConflict is when to look again after another client has written first.
+// afterConflict is the delay after another client has written first.
 const afterConflict = boot.ConflictDelay
 
-// Reconciler delivers one Application at a time: it gathers facts, decides, has what destroys
-// confirmed by the API server, and carries that out.
+// Reconciler delivers one Application at a time. It gathers facts and decides. The API server has
+// to confirm a removal. Then the Reconciler carries the plan out.
 type Reconciler struct {
 	facts   *sources
 	cached  reader
@@ -34,7 +34,7 @@ type Reconciler struct {
 	applier *applier
 }
 
-// Reconcile brings one Application's ManifestWorks to what has been decided.
+// Reconcile brings the ManifestWorks of one Application to the state that was decided.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	after, err := r.reconcile(ctx, req.NamespacedName)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return resultOf(ctx, after, err)
 }
 
-// resultOf is what controller-runtime gets to know. It ignores a time beside an error.
+// resultOf returns the result for controller-runtime, which ignores a delay if there is an error.
 func resultOf(ctx context.Context, after time.Duration, err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote the object first; trying again", "cause", err.Error())
@@ -59,7 +59,7 @@ func resultOf(ctx context.Context, after time.Duration, err error) (ctrl.Result,
 	return ctrl.Result{RequeueAfter: after}, nil
 }
 
-// reconcile returns when to look again, 0 for not by the clock.
+// reconcile returns the delay until the next reconcile, or 0 if only an event leads to it.
 func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	if err := r.restore(ctx, key); err != nil {
 		return 0, err
@@ -83,7 +83,8 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (t
 	return p.plan.After, r.applier.apply(ctx, p)
 }
 
-// restore has the works that concern an Application have their label, or says why they have not.
+// restore restores the label of the works that concern an Application. The error says why it
+// cannot.
 func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) error {
 	app, err := readObject(ctx, r.sweeper.client, key, &argocd.Application{})
 	if err != nil {
@@ -96,8 +97,8 @@ func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) erro
 	return errors.Join(err, r.applier.refused(ctx, app, "not delivered", err))
 }
 
-// prepare has every Application planned once, by the caches. It returns how long to wait for
-// ManifestWorks that the cache does not have yet, or for facts that could not be read.
+// prepare plans every Application once with facts from the caches. It returns how long to wait for
+// ManifestWorks that the cache does not have yet, or for facts that cannot be read.
 func (r *Reconciler) prepare(ctx context.Context, started time.Time) (time.Duration, error) {
 	keys, err := r.sweeper.keys(ctx)
 	if err != nil {
@@ -124,23 +125,22 @@ func (r *Reconciler) prepare(ctx context.Context, started time.Time) (time.Durat
 }
 
 const (
-	// prepareTimeout is how long ends wait, after a start, for works without the label,
+	// prepareTimeout is how long removals wait after a start for works without the label.
 	prepareTimeout = 30 * time.Second
-	// failedTimeout: and for Applications of which facts cannot be read.
+	// failedTimeout is how long they wait for Applications with facts that cannot be read.
 	failedTimeout = 10 * time.Second
 )
 
-// pass is what is carried out about one Application.
+// pass is one reconcile of an Application.
 type pass struct {
 	facts   decide.Facts
 	plan    decide.Plan
 	verdict decide.Verdict
-	// works are those of the facts that ends rest on.
+	// works are the works of the facts that removals rest on.
 	works []decide.Work
 }
 
-// work returns the work of a fate as the facts have it that its end rests on, nil when there is
-// none.
+// work returns the work of a fate from the facts that its removal rests on, or nil.
 func (p *pass) work(uid types.UID) *decide.Work {
 	for i := range p.works {
 		if p.works[i].UID == uid {

@@ -308,9 +308,9 @@ func TestRefreshOfAPausedApplication(t *testing.T) {
 	}
 }
 
-// An Application whose withdrawal is held, or that was withdrawn, keeps the refresh that it
-// is asked for until it is delivered again.
-func TestRefreshOfAWithdrawnApplication(t *testing.T) {
+// An Application whose removal is held, or that was removed, keeps a requested refresh until it is
+// delivered again.
+func TestRefresh_ofARemovedApplication(t *testing.T) {
 	running := start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
 	app := g.apps[0]

@@ -15,10 +15,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// refreshes are those that this process has sent, by Application. They may be lost at any
-// time: one that is not known is sent once more. Delivery alone takes refreshes off
-// Applications. The one of an Application is read and written by its own reconcile only, of
-// which there is one at a time.
+// refreshes are the refreshes that this process has sent, by Application. A restart may lose them:
+// a refresh that is not known is sent once more. Only delivery removes refreshes from Applications.
+// Only the reconcile of an Application reads and writes its entry, and it never runs twice in
+// parallel.
 type refreshes struct{ sent sync.Map }
 
 func (s *refreshes) get(app types.NamespacedName) sentRefresh {
@@ -27,16 +27,16 @@ func (s *refreshes) get(app types.NamespacedName) sentRefresh {
 	return sent
 }
 
-// sentRefresh is a refresh by its identity. ended is set when it was taken off the
-// Application: the version that had it last.
+// sentRefresh is a refresh with its identity. After the refresh was removed from the Application,
+// ended is the last version that had it.
 type sentRefresh struct {
 	id, ended string
-	// done is when the managed cluster was first seen to have compared.
+	// done is when the managed cluster was first observed to have compared.
 	done time.Time
 }
 
-// of returns the identity of the refresh that the Application asks for, "" when it has
-// none yet. ended reports that the refresh was taken off, and app is from before.
+// of returns the identity of the refresh that the Application asks for, or "" if it has none yet.
+// ended is true if the refresh was removed, and app is an older version.
 func (s *refreshes) of(app *argocd.Application) (id string, ended bool) {
 	key := client.ObjectKeyFromObject(app)
 	sent := s.get(key)
@@ -46,24 +46,24 @@ func (s *refreshes) of(app *argocd.Application) (id string, ended bool) {
 	case sent.ended != "" && !isAfter(app.ResourceVersion, sent.ended):
 		return "", true
 	}
-	s.sent.Delete(key) // what it has now is another one
+	s.sent.Delete(key) // the Application now has another refresh
 	return "", false
 }
 
-// isAfter reports whether a version of an Application came after another.
+// isAfter reports whether a version of an Application is later than another one.
 func isAfter(version, other string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, other)
 	return err != nil && version != other || order > 0
 }
 
-// send notes that a refresh is about to be sent.
+// send records that a refresh is about to be sent.
 func (s *refreshes) send(app types.NamespacedName, id string) {
 	if s.get(app).id != id {
 		s.sent.Store(app, sentRefresh{id: id})
 	}
 }
 
-// markDone notes when a refresh was first seen to be done.
+// markDone records when a refresh was first observed to be done.
 func (s *refreshes) markDone(app types.NamespacedName, id string, now time.Time) {
 	if sent := s.get(app); sent.id == id && sent.done.IsZero() {
 		sent.done = now
@@ -71,13 +71,13 @@ func (s *refreshes) markDone(app types.NamespacedName, id string, now time.Time)
 	}
 }
 
-// end notes what became of the write that took a refresh off that version of the Application.
+// end records the outcome of the write that removed a refresh from that version of the Application.
 func (s *refreshes) end(app types.NamespacedName, id, version string, outcome error) {
 	switch {
 	case outcome == nil:
 		s.sent.Store(app, sentRefresh{id: id, ended: version})
-	case !apierrors.IsConflict(outcome): // after one it is still to be taken off
-		s.sent.Delete(app) // it may be off, and the next one there
+	case !apierrors.IsConflict(outcome): // after a conflict it still has to be removed
+		s.sent.Delete(app) // it may be removed, and the next one set
 	}
 }
 

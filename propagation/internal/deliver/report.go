@@ -42,9 +42,9 @@ type reporter struct {
 	tracker *tracker
 }
 
-// recordAbandoned leaves a receipt of what a released Application may have left on
-// clusters: on the Application, which is there no more, and in the log. The works stay in deletion until their cluster returns and prunes, or is
-// removed.
+// recordAbandoned records what a released Application may have left on clusters, by an Event on the
+// former Application and a log line. The works stay in deletion until their cluster returns and
+// prunes, or until the cluster is removed.
 func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) error {
 	left := strings.Join(rep.contents(ctx, app), ", ")
 	var lines []string
@@ -75,7 +75,7 @@ func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Applicatio
 	return nil
 }
 
-// contents names what travels with an Application, as far as the cache has it.
+// contents names what is delivered with an Application, according to the cache.
 func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []string {
 	there := payload.DeliveredName(app)
 	left := []string{"Application " + there.String()}
@@ -85,15 +85,15 @@ func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []st
 	if !rep.options.Project || payload.ProjectName(app) == argocd.DefaultProject {
 		return left
 	}
-	// One that cannot be read now may have travelled all the same.
+	// An AppProject that cannot be read may have been delivered.
 	if project, err := readProject(ctx, rep.client, rep.options.ArgoCDNamespace, payload.ProjectName(app)); err != nil || project != nil {
 		left = append(left, "AppProject "+payload.ProjectNamespace(app, rep.options.ArgoCDNamespace)+"/"+payload.ProjectName(app))
 	}
 	return left
 }
 
-// recordOrphansPending records that an Application was released before its clusters applied
-// that what they run stays: the works go once they have, which the sweep sees to.
+// recordOrphansPending records that an Application was released before its clusters applied the
+// orphan policy. The sweep deletes the works once the clusters have.
 func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) {
 	names := places(works)
 	ctrl.LoggerFrom(ctx).Info("released an Application before its clusters applied that what they run stays", "works", names)
@@ -104,7 +104,7 @@ func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Appli
 		"released before %s applied that what it runs stays; propagation deletes the ManifestWork once it has: do not delete it earlier, or the cluster prunes everything", strings.Join(names, ", "))})
 }
 
-// withHeld adds to a decision that what it ends is held, as the budget says.
+// withHeld adds to a decision what the budget holds.
 func withHeld(v policy.Decision, held string) policy.Decision {
 	if held == "" {
 		return v
@@ -121,8 +121,8 @@ func withHeld(v policy.Decision, held string) policy.Decision {
 	return v
 }
 
-// recordWaiting records on a ManifestWork what its end waits for that its agent has reported: its
-// Application may be gone.
+// recordWaiting records on a ManifestWork what its removal waits for, as the agent has reported.
+// The Application may not exist any more.
 func (rep *reporter) recordWaiting(ctx context.Context, work *decide.Work, wait decide.Wait) {
 	if wait.Text == "" {
 		return
@@ -132,7 +132,7 @@ func (rep *reporter) recordWaiting(ctx context.Context, work *decide.Work, wait 
 		policy.Message{Reason: policy.ReasonOrphanPending, Text: wait.Text})
 }
 
-// recordLeft leaves a receipt of what a released Application may have left on clusters.
+// recordLeft records what a released Application may have left on clusters.
 func (rep *reporter) recordLeft(ctx context.Context, p *pass) error {
 	var pending, proven []*manifestcache.Work
 	for _, t := range p.plan.Fates {
@@ -151,7 +151,7 @@ func (rep *reporter) recordLeft(ctx context.Context, p *pass) error {
 	return rep.recordAbandoned(ctx, p.facts.Application, proven)
 }
 
-// places names works for people.
+// places names works in a message.
 func places(works []*manifestcache.Work) []string {
 	names := make([]string, 0, len(works))
 	for _, work := range works {
@@ -164,8 +164,7 @@ func (rep *reporter) recordOn(ref *corev1.ObjectReference, m policy.Message) {
 	budget.Record(rep.events, ref, m)
 }
 
-// recordInvalid records on an ApplicationSet or Namespace which changed annotation cannot be
-// followed.
+// recordInvalid records on an ApplicationSet or Namespace which changed annotation is invalid.
 func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func(key string) bool) {
 	record := func(text string) {
 		rep.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: text})
@@ -185,13 +184,13 @@ func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func
 	}
 }
 
-// Where a pause stands in what [reporter.recordBadPause] records.
+// These name the place of a pause in the Events of [reporter.recordBadPause].
 const (
 	annotated = "annotation " + contract.KeyPrefix
 	claimed   = "ClusterClaim " + contract.PauseClaim + " on the managed cluster: "
 )
 
-// recordBadPause records on an object that the value of its pause is invalid.
+// recordBadPause records on an object that its pause has an invalid value.
 func (rep *reporter) recordBadPause(ref *corev1.ObjectReference, value, where string) {
 	if p := policy.ParsePause(value, "", rep.now()); p.Problem != "" {
 		rep.recordOn(ref, policy.Message{Reason: policy.ReasonInvalidTarget, Text: "delivery is paused until the value is corrected: " + where + p.Problem})
@@ -207,7 +206,7 @@ func (rep *reporter) recordBadPausesOf(o client.Object) {
 	}
 }
 
-// recordEvent records a message on the Application.
+// recordEvent records a message in an Event on the Application.
 func (rep *reporter) recordEvent(app *argocd.Application, f policy.Message, kind string) {
 	rep.events.Eventf(app, nil, kind, f.Reason, "Deliver", "%s", f.Text)
 }
@@ -216,8 +215,8 @@ func (rep *reporter) recordWarning(app *argocd.Application, f policy.Message) {
 	rep.recordEvent(app, f, corev1.EventTypeWarning)
 }
 
-// updateConditions writes a decision to the Application's conditions and, when it is news, into
-// an Event. Conditions of others stay.
+// updateConditions writes a decision into the Application's conditions. A new one is also recorded
+// in an Event. Conditions of other writers stay.
 func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Application, v policy.Decision, held string) error {
 	v = withHeld(v, held)
 	state, reason := stateOf(v)
@@ -228,7 +227,7 @@ func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Applicati
 	}
 	mine := isOurCondition
 	if v.Withdrawn {
-		mine = func(t string) bool { return isOurCondition(t) || t == request.ClaimCondition } // the next cluster starts anew
+		mine = func(t string) bool { return isOurCondition(t) || t == request.ClaimCondition } // the next cluster starts without a claim
 	}
 	merged, changed := appstatus.Merge(current, mine, conditionsOf(v), rep.now())
 	if !changed {
@@ -250,5 +249,5 @@ func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Applicati
 	return nil
 }
 
-// maxReceipt is how many works one receipt speaks of; an Event's note has 1 kB.
+// maxReceipt is how many works one receipt lists. The note of an Event has 1 kB at most.
 const maxReceipt = 3

@@ -26,7 +26,7 @@ import (
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
-// newReconciler returns what delivers Applications, and what leads changes to it.
+// newReconciler returns the Reconciler and the watcher that maps changes to Applications.
 func newReconciler(c clients, recorder events.EventRecorder) (*Reconciler, *watcher) {
 	timing := &tracker{}
 	requests := &operations{client: c.client, live: c.live, now: c.now}
@@ -43,7 +43,7 @@ func newReconciler(c clients, recorder events.EventRecorder) (*Reconciler, *watc
 	return r, &watcher{client: c.client, index: c.index, options: c.options, now: c.now, reporter: r.applier.reporter, sweeper: r.sweeper, tracker: timing, budget: r.budget}
 }
 
-// Setup adds delivery to mgr, of whose cache index is.
+// Setup adds delivery to mgr. index must belong to the cache of mgr.
 func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
 	err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace), addAgentIndexes(ctx, mgr.GetFieldIndexer(), options), appcache.ReleaseSpecs(ctx, mgr.GetCache()))
 	if err != nil {

@@ -50,9 +50,9 @@ func TestEnd_restsOnTheAPIServer(t *testing.T) {
 	appliedBeforeItsEnd(t, work)
 }
 
-// What the cache says of clusters and decisions withdraws nothing: the API server
-// has to say it, too.
-func TestStaleFactsWithdrawNothing(t *testing.T) {
+// What only the cache has about clusters and decisions removes nothing: the API server has to
+// confirm it.
+func TestStaleFactsRemoveNothing(t *testing.T) {
 	// Only what is the test's own is outdated: if all were, the guard would hold everything.
 	for name, stale := range map[string]func(*place, client.Object, client.ObjectList) error{
 		"decisions": func(p *place, _ client.Object, list client.ObjectList) error {
@@ -152,8 +152,8 @@ func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
-// A copy is not withdrawn for a target that the user has taken back already.
-func TestStaleTargetWithdrawsNothing(t *testing.T) {
+// A copy is not removed for a target that the user has reverted already.
+func TestStaleTargetRemovesNothing(t *testing.T) {
 	p := newPlace(t)
 	other := newCluster(t)
 	p.bind(p.cluster, other)
@@ -250,10 +250,10 @@ func TestDeletedUnderThePatch(t *testing.T) {
 	testkit.Eventually(t, "the new work", func() error { return carries(t, app, `"wake":"up"`) })
 }
 
-// Works of rendered mode are the hub's Argo CD's. Neither the sweep nor the end of a
-// pulled Application touches one, whatever labels and annotations it has beside: not
-// one that claims to carry an Application, gone or there, nor one that delivers an
-// Application of that name.
+// Works of rendered mode belong to the hub's Argo CD. Neither the sweep nor the removal of a pulled
+// Application touches one, whatever labels and annotations it has in addition. That includes one
+// that claims to carry an Application, existing or not, and one that delivers an Application of
+// that name.
 func TestRenderedWorksAreLeftAlone(t *testing.T) {
 	p := newPlace(t)
 	app := p.app("payments")

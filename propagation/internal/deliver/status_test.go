@@ -22,9 +22,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Each cause is said with its remedy and an Event, and goes when the cause goes;
-// the conditions of others stay.
-func TestSaysWhyAndTakesItBack(t *testing.T) {
+// Each cause is reported with its remedy and an Event, and its condition disappears with the cause.
+// Conditions of other writers stay.
+func TestStatus_reportsReasonAndRemovesIt(t *testing.T) {
 	start(t)
 	cases := map[string]struct {
 		breakIt func(*argocd.Application)

@@ -263,7 +263,7 @@ func withdrawn(t *testing.T, app *argocd.Application) {
 		for i := range own {
 			if own[i].DeletionTimestamp != nil { // its agent removes what is to go, and its finalizer
 				own[i].Finalizers = nil
-				_ = hub.client.Update(context.Background(), &own[i]) // again at the next look
+				_ = hub.client.Update(context.Background(), &own[i]) // the next pass retries
 			}
 		}
 		if len(own) > 0 {

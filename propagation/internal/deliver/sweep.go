@@ -34,31 +34,31 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// sweepInterval is the time between two sweeps. Events leave a sweep nothing to find, so that
-// its cost decides: a list of metadata, and a look at what is cached.
+// sweepInterval is the time between two sweeps. Events leave almost nothing for a sweep to find, so
+// its cost decides: one list of metadata, and one pass over the cache.
 const sweepInterval = 10 * time.Minute
 
-// sweeper finds what events have missed. It puts the pull label back onto works that have
-// lost it: the cache selects works by it, and what the cache does not have is neither kept up
-// to date nor withdrawn. Works without the label are listed before the first Application is
-// reconciled and at every sweep; each gets it back when an Application that it concerns is
-// reconciled. A sweep also enqueues the Applications whose works are not where they belong.
+// sweeper finds what events have missed. It restores the pull label on works that have lost it. The
+// cache selects works by this label, so a work without it would be neither updated nor removed. The
+// sweeper lists such works before the first reconcile and at every sweep. A reconcile of an
+// Application restores the label of the works that concern it. A sweep also enqueues the
+// Applications whose works are in the wrong place.
 type sweeper struct {
 	client client.Client
 	live   client.Reader
 	index  *manifestcache.Index
 	// lost has each [lostWork] by the key of its work.
 	lost toolscache.ThreadSafeStore
-	// queue is that of the Applications, once Start was called.
+	// queue is the queue of the Applications, after Start was called.
 	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
 	interval time.Duration
 }
 
-// lostWork is a work that the cache does not have, perhaps for want of the label, and the
+// lostWork is a work that the cache does not have, probably because its label is missing, and the
 // Application that it carries.
 type lostWork struct{ work, app types.NamespacedName }
 
-// lostByName indexes them by the name of the Application, which is the same on its cluster.
+// lostByName indexes them by the Application's name, which is the same on the cluster.
 const lostByName = "name"
 
 func newSweeper(c clients) *sweeper {
@@ -75,18 +75,18 @@ func newSweeper(c clients) *sweeper {
 	}
 }
 
-// left remembers a work that has left the cache without being deleted first.
+// left records a work that has left the cache without being deleted.
 func (s *sweeper) left(work client.Object) {
 	if app, named := manifestcache.ClaimantOf(work); named && work.GetDeletionTimestamp() == nil {
 		s.lost.Add(client.ObjectKeyFromObject(work).String(), lostWork{client.ObjectKeyFromObject(work), app})
 	}
 }
 
-// restore puts the label back onto the works that concern an Application, which is nil when
-// it is gone: those that carry it, and those that may deliver what it is to be on its cluster.
-// The error is a conflict until the cache has them: an Application that is reconciled before
-// would be delivered once more, beside another, or released while one is there. A work of
-// another cluster that proves nothing is not waited for: its agent may have it name any.
+// restore restores the label of the works that concern an Application: those that carry it, and
+// those that may deliver its identity on its cluster. app is nil if it does not exist. The error is
+// a conflict until the cache has the works. An earlier reconcile could deliver the Application a
+// second time, or release it while a work exists. restore does not wait for unproven works of other
+// clusters, because an agent may have them name any Application.
 func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *argocd.Application) error {
 	found, err := s.lost.ByIndex(lostByName, key.Name)
 	if err != nil {
@@ -111,8 +111,8 @@ func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *ar
 	return nil
 }
 
-// restoreWork puts the label back onto a work. It returns nil once the cache has it, or when
-// there is none of ours.
+// restoreWork restores the label of a work. It returns nil once the cache has the work, or if the
+// work does not exist or is not ours.
 func (s *sweeper) restoreWork(ctx context.Context, lost lostWork) error {
 	cached, err := s.index.Of(lost.app)
 	if err != nil || slices.ContainsFunc(cached, func(w *manifestcache.Work) bool { return client.ObjectKeyFromObject(w) == lost.work }) {
@@ -124,7 +124,7 @@ func (s *sweeper) restoreWork(ctx context.Context, lost lostWork) error {
 	}
 	app, _ := manifestcache.ClaimantOf(live)
 	if app != lost.app || payload.DeliveredBy(&live.Spec).Name != app.Name {
-		return nil // it only carries our annotations
+		return nil // it only has our annotations
 	}
 	if live.Labels[contract.PullLabel] != "true" {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
@@ -184,7 +184,7 @@ func (s *sweeper) onCluster(cluster string) (count int) {
 	return count
 }
 
-// list remembers the works without the label and enqueues their Applications.
+// list records the works without the label and enqueues their Applications.
 func (s *sweeper) list(ctx context.Context) error {
 	found, err := unlabelled(ctx, s.live, "")
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *sweeper) list(ctx context.Context) error {
 	return nil
 }
 
-// enqueue adds an Application behind those that have changed.
+// enqueue adds an Application with a lower priority than changed ones.
 func (s *sweeper) enqueue(app types.NamespacedName) {
 	request := reconcile.Request{NamespacedName: app}
 	if q, ok := s.queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
@@ -207,8 +207,8 @@ func (s *sweeper) enqueue(app types.NamespacedName) {
 	s.queue.Add(request)
 }
 
-// Start implements [source.Source]: it sweeps from now on. The first list of works without
-// the label is that of [sweeper.WaitForSync].
+// Start begins to sweep, as a source of controller-runtime does. [sweeper.WaitForSync] makes the
+// first list of works without the label.
 func (s *sweeper) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s.queue = queue
 	go func() {
@@ -227,7 +227,7 @@ func (s *sweeper) Start(ctx context.Context, queue workqueue.TypedRateLimitingIn
 	return nil
 }
 
-// WaitForSync lists the works without the label: no Application is reconciled before.
+// WaitForSync lists the works without the label, before any Application is reconciled.
 func (s *sweeper) WaitForSync(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, boot.ConflictDelay, true, func(ctx context.Context) (bool, error) {
 		err := s.list(ctx)
@@ -238,8 +238,8 @@ func (s *sweeper) WaitForSync(ctx context.Context) error {
 	})
 }
 
-// enqueueMismatched enqueues the Applications and works that do not belong together: they are
-// read again before anything is written.
+// enqueueMismatched enqueues the Applications whose works do not match. Their reconcile reads
+// everything again before it writes.
 func (s *sweeper) enqueueMismatched(ctx context.Context) error {
 	var apps argocd.ApplicationList
 	if err := s.client.List(ctx, &apps, client.UnsafeDisableDeepCopy); err != nil {
@@ -251,8 +251,8 @@ func (s *sweeper) enqueueMismatched(ctx context.Context) error {
 	return nil
 }
 
-// mismatched returns the Applications whose works are not where their annotation
-// says, Applications that are gone but have works among them.
+// mismatched returns the Applications whose works are not on the cluster that their annotation
+// names, and deleted Applications that still have works.
 func mismatched(apps []argocd.Application, works []*manifestcache.Work) []types.NamespacedName {
 	wanted := make(map[types.NamespacedName]string, len(apps))
 	for i := range apps {
@@ -281,14 +281,14 @@ func mismatched(apps []argocd.Application, works []*manifestcache.Work) []types.
 }
 
 const (
-	// notPulled selects the ManifestWorks that the cache leaves out.
+	// notPulled selects the ManifestWorks that the cache does not have.
 	notPulled = contract.PullLabel + "!=true"
-	// pageSize is how many of them are listed at a time.
+	// pageSize is how many of them are listed in one request.
 	pageSize = 500
 )
 
-// unlabelled returns the works without the label, in a cluster's namespace or in all, that
-// name an Application. It lists metadata, in pages: others have made nearly all of them.
+// unlabelled returns the works without the label that name an Application, in a cluster's namespace
+// or in all. It lists metadata in pages, because nearly all of these works belong to other writers.
 func unlabelled(ctx context.Context, live client.Reader, cluster string) (found []lostWork, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appcache.WorkKind.GroupVersion().WithKind(appcache.WorkKind.Kind + "List"))

@@ -78,7 +78,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// A work that has lost its label gets it back; no second one is made beside it.
+// A work that has lost its label gets it back, and no second one is created.
 func TestLabelIsPutBack(t *testing.T) {
 	p := newPlace(t)
 	first := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
@@ -111,7 +111,7 @@ func TestLabelIsPutBack(t *testing.T) {
 }
 
 // The deletion of an Application finds its work without the label, too.
-func TestUnlabelledWorkIsWithdrawnAndWaitedFor(t *testing.T) {
+func TestUnlabelledWorkIsRemovedAndWaitedFor(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	app := p.deploy("unlabelled", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
@@ -151,8 +151,8 @@ func TestUnlabelledWhileItIsDeleted(t *testing.T) {
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
-// Works that lost their label while no process ran are found also when their names are
-// of an earlier life: no second one is made beside them, and a deletion waits for them.
+// Works that lost their label while no process was running are also found if their names come from
+// an earlier UID. No second work is created, and a deletion waits for them.
 func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	p := newPlace(t)
 	first := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
@@ -190,8 +190,8 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(ended) })
 }
 
-// A work whose label cannot be put back holds up neither the start nor other works, and its
-// Application says so.
+// A work whose label cannot be restored delays neither the start nor other works, and its
+// Application reports it.
 func TestLabels_aWorkThatCannotBePatchedCostsItselfOnly(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
@@ -243,7 +243,7 @@ func TestLabels_othersAreDeliveredMeanwhile(t *testing.T) {
 	}
 	delivered(t, p.deploy("another"), p.cluster)
 	rival := q.deploy("lost", into("argocd"))
-	delivered(t, p.deploy("third"), p.cluster) // by then the rival has been looked at
+	delivered(t, p.deploy("third"), p.cluster) // by then the rival was reconciled
 	if n := len(works(t, rival)); n != 0 {
 		t.Errorf("it is delivered %d times beside the work without the label", n)
 	}

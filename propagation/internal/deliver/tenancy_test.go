@@ -127,8 +127,8 @@ func (c countProjects) Get(ctx context.Context, key client.ObjectKey, o client.O
 	return c.Client.Get(ctx, key, o, opts...)
 }
 
-// What only we know is never taken from the user: whose Application it is, which
-// ApplicationSet owns it, which request it carries.
+// Annotations that only we may set are never taken from the user: the hub Application, its
+// ApplicationSet, and the request.
 func TestMarksOfOthersAreNotDelivered(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -230,7 +230,7 @@ func TestHostileAgentReachesNobody(t *testing.T) {
 		}
 	}
 
-	// one whose own Application is gone is repaired by none, and holds up none
+	// a work whose own Application is deleted is repaired by none, and delays none
 	running.stop()
 	remove(t, theirs)
 	edit(t, work, spoof)
@@ -264,7 +264,7 @@ func TestHostileAgentReleasesNobody(t *testing.T) {
 	remove(t, hubs)
 	edit(t, work, func(w *workv1.ManifestWork) { w.Annotations[contract.HubNameAnnotation] = hubs.Name })
 	start(t)
-	delivered(t, evil.deploy("other"), evil.cluster) // by then it was looked at
+	delivered(t, evil.deploy("other"), evil.cluster) // by then it was reconciled
 	if err := gone(hubs); err == nil {
 		t.Error("an Application that is not pulled was released")
 	}
@@ -275,8 +275,8 @@ func windowsSpec(windows string) json.RawMessage {
 	return json.RawMessage(`{"sourceNamespaces":["*"],"destinations":[{"server":"*","namespace":"*"}],"syncWindows":` + windows + `}`)
 }
 
-// The windows of the default project stay on the hub. An Application that one of them is
-// about says so, in the Argo CD namespace and outside it, and not when it is about others.
+// The sync windows of the default project stay on the hub. An Application that one of them selects
+// has a warning, in the Argo CD namespace and outside it. Other Applications have none.
 func TestWindowsOfTheDefaultProject(t *testing.T) {
 	argo, team := newPlace(t), newPlace(t)
 	start(t, func(o *Options) { o.ArgoCDNamespace = argo.namespace })

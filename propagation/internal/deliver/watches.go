@@ -37,8 +37,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// watch makes every change that may change a decision reach the Applications that
-// it concerns, and no others.
+// watch maps every change that may change a decision to the Applications that it concerns, and to
+// no others.
 func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) error {
 	err := wa.watchAgents(wa.watchDecisions(ctrl.NewControllerManagedBy(mgr))).
 		Named("deliver").
@@ -74,8 +74,8 @@ func (wa *watcher) controllerOptions() controller.Options {
 	return controller.Options{MaxConcurrentReconciles: wa.options.Concurrency, RateLimiter: boot.Backoff()}
 }
 
-// applicationsOf maps a work to the Application that it names and to those that want to be
-// what it delivers.
+// applicationsOf maps a work to the Application that it names, and to the Applications that ask for
+// the identity that it delivers.
 func (wa *watcher) applicationsOf(ctx context.Context, o client.Object) []reconcile.Request {
 	key, ok := manifestcache.ApplicationOf(o)
 	if !ok {
@@ -90,7 +90,7 @@ func (wa *watcher) applicationsOf(ctx context.Context, o client.Object) []reconc
 	return requests
 }
 
-// rivals maps an Application to those that want to be the same on its cluster.
+// rivals maps an Application to the ones that ask for the same identity on its cluster.
 func (wa *watcher) rivals(ctx context.Context, o client.Object) []reconcile.Request {
 	app, ok := o.(*argocd.Application)
 	if !ok || app.Annotations[contract.ClusterAnnotation] == "" {
@@ -99,11 +99,11 @@ func (wa *watcher) rivals(ctx context.Context, o client.Object) []reconcile.Requ
 	return wa.claimantRequests(ctx, app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))
 }
 
-// ofProject maps an AppProject to its Applications, and to those of the works that carry it: an
-// Application that is gone, or names another project by now, may have left some. All Applications
-// are looked at when others inherit from the AppProject. Those of the
-// default project in the Argo CD namespace, which it may only have to say something of its sync
-// windows, are looked for: an index of them would cost more.
+// ofProject maps an AppProject to its Applications, and to those of the works that carry it. A
+// deleted Application, or one with another project by now, may have left such works. If other
+// AppProjects inherit from it, ofProject returns all Applications. An AppProject "default" only
+// leads to warnings about its sync windows. Its Applications in the Argo CD namespace are searched
+// for, because an index of them would cost more.
 func (wa *watcher) ofProject(ctx context.Context, o client.Object) []reconcile.Request {
 	setting, err := globalProjects(ctx, wa.client, wa.options.ArgoCDNamespace)
 	if err != nil {
@@ -129,8 +129,8 @@ func (wa *watcher) ofProject(ctx context.Context, o client.Object) []reconcile.R
 	return requests
 }
 
-// carrying returns the Applications of the works that carry an AppProject. "default" does not
-// travel, and says nothing about Applications in the Argo CD namespace.
+// carrying returns the Applications of the works that carry an AppProject. "default" is not
+// delivered, and does not restrict Applications in the Argo CD namespace.
 func (wa *watcher) carrying(ctx context.Context, project string) (requests []reconcile.Request) {
 	works, err := wa.index.Carrying(project)
 	if err != nil {
@@ -144,8 +144,8 @@ func (wa *watcher) carrying(ctx context.Context, project string) (requests []rec
 	return requests
 }
 
-// on returns the Applications that have works on clusters, of one namespace unless
-// that is empty: a cluster that is not their target any more concerns them, too.
+// on returns the Applications that have works on clusters, including clusters that are not their
+// target any more. namespace restricts the result unless it is empty.
 func (wa *watcher) on(ctx context.Context, namespace string, clusters ...string) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, cluster := range clusters {
@@ -163,8 +163,8 @@ func (wa *watcher) on(ctx context.Context, namespace string, clusters ...string)
 	return requests
 }
 
-// applications returns the Applications that an index has under the values, of one
-// namespace unless that is empty.
+// applications returns the Applications that an index has for the values. namespace restricts the
+// result unless it is empty.
 func (wa *watcher) applications(ctx context.Context, name, namespace string, values ...string) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, value := range values {
@@ -180,7 +180,7 @@ func (wa *watcher) applications(ctx context.Context, name, namespace string, val
 	return requests
 }
 
-// watcher leads every change to the Applications that it concerns.
+// watcher maps every change to the Applications that it concerns.
 type watcher struct {
 	client   client.Client
 	index    *manifestcache.Index
@@ -192,7 +192,7 @@ type watcher struct {
 	budget   *budget.Budget
 }
 
-// claimantRequests returns the requests of the Applications that want an identity.
+// claimantRequests returns the requests of the Applications that ask for an identity.
 func (wa *watcher) claimantRequests(ctx context.Context, cluster string, identity types.NamespacedName) []reconcile.Request {
 	apps, err := applicationsWanting(ctx, wa.client, cluster, identity)
 	if err != nil {
@@ -206,7 +206,7 @@ func (wa *watcher) claimantRequests(ctx context.Context, cluster string, identit
 	return requests
 }
 
-// watchAgents has Applications looked at when an agent that concerns them comes or goes.
+// watchAgents reconciles Applications when an agent that concerns them is added or removed.
 func (wa *watcher) watchAgents(b *builder.Builder) *builder.Builder {
 	if len(wa.options.AgentNamespaces) == 0 {
 		return b
@@ -223,7 +223,7 @@ func (wa *watcher) watchAgents(b *builder.Builder) *builder.Builder {
 	}), builder.WithPredicates(changed))
 }
 
-// watchDecisions makes a decision reach the budget at once.
+// watchDecisions informs the budget about changed annotations at once.
 func (wa *watcher) watchDecisions(b *builder.Builder) *builder.Builder {
 	changed := builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations())
@@ -247,14 +247,14 @@ func (wa *watcher) watchDecisions(b *builder.Builder) *builder.Builder {
 	return b.Watches(argocd.ApplicationSetMetadata(), decided, changed).Watches(appcache.NamespaceMetadata(), decided, changed)
 }
 
-// observeSet has the budget remember what an ApplicationSet says.
+// observeSet records the annotation of an ApplicationSet in the budget.
 func (wa *watcher) observeSet(o client.Object) {
 	if set, ok := o.(*metav1.PartialObjectMetadata); ok && set.Namespace != "" {
 		wa.budget.Observe(set)
 	}
 }
 
-// decided takes up what has changed between two states of an ApplicationSet or Namespace.
+// decided handles a change of the annotations of an ApplicationSet or Namespace.
 func (wa *watcher) decided(ctx context.Context, before, after client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	changed := func(key string) bool { return before.GetAnnotations()[key] != after.GetAnnotations()[key] }
 	ofSet := after.GetNamespace() != ""
@@ -285,8 +285,8 @@ func (wa *watcher) enqueueGroup(ctx context.Context, namespace, set string, q wo
 	}
 }
 
-// group returns the Applications of an ApplicationSet, with set empty all of a
-// namespace, with both empty all of the hub; those that are gone and have a work among them.
+// group returns the Applications of an ApplicationSet, of a namespace if set is empty, or of the
+// hub if both are empty. The result includes deleted Applications that have a work.
 func (wa *watcher) group(ctx context.Context, namespace, set string) (requests []reconcile.Request) {
 	var apps argocd.ApplicationList
 	if err := wa.client.List(ctx, &apps, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -305,8 +305,8 @@ func (wa *watcher) group(ctx context.Context, namespace, set string) (requests [
 	return requests
 }
 
-// applicationChanged lets through what can change a decision or a payload, and
-// notes when it was seen. A status that others write is neither.
+// applicationChanged accepts changes that can change a decision or a payload, and records when they
+// were observed. Status that other controllers write is none of them.
 func (wa *watcher) applicationChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -330,8 +330,8 @@ func (wa *watcher) applicationChanged() predicate.Predicate {
 	}
 }
 
-// workChanged lets through what a write, a next step or a release depends on, and notes
-// when the agent has applied it. Plain feedback is the mirror's.
+// workChanged accepts changes that a write, a next step or a release depends on, and records when
+// the agent has applied the work. The mirror handles other feedback.
 func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		wa.sweeper.left(e.Object)
@@ -347,24 +347,24 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 				wa.tracker.applied(app, wa.now())
 			}
 			if after.Annotations[contract.OnWithdrawAnnotation] != "" || wa.index.Several(app) || wa.ending(ctx, app, after) {
-				return true // it, or the others, may go now
+				return true // it, or others, may be removed now
 			}
 		}
-		// What is only read, or was not to be taken over, is spoken of.
+		// Conditions report about an Application that is observed or not taken over.
 		if after.Annotations[contract.ObservedAnnotation] != "" || before.Refusal() != after.Refusal() {
 			return true
 		}
 		if after.Stored.ProjectHash != "" && before.Compared() != after.Compared() {
-			return true // whether the cluster has the keys of an AppProject is known by it
+			return true // it shows whether the cluster has the keys of an AppProject
 		}
-		// an end that needs proof waits for it, see [payload.ProofOf]
+		// an ending that needs proof waits for it, see [payload.ProofOf]
 		reported := before.Feedback(contract.FeedbackRequest) != after.Feedback(contract.FeedbackRequest)
 		return reported || answered(before, after) || before.Generation != after.Generation || !before.SameMetadata(after)
 	}}
 }
 
-// ending reports whether a work may be on its way out: its Application is gone, terminating,
-// not pulled, refused, wants to be on another cluster, or cannot be read.
+// ending reports whether a work may have to be removed: its Application is deleted, terminating,
+// not pulled, refused, has another target, or cannot be read.
 func (wa *watcher) ending(ctx context.Context, key client.ObjectKey, work *manifestcache.Work) bool {
 	app, err := readObject(ctx, wa.client, key, &argocd.Application{})
 	return err != nil || (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) ||

@@ -43,7 +43,7 @@ func pruned(t *testing.T, work *workv1.ManifestWork) {
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 }
 
-func TestWithdraws(t *testing.T) {
+func TestRemoves(t *testing.T) {
 	start(t)
 	cases := map[string]func(*testing.T, *place, *argocd.Application){
 		"deleted": func(t *testing.T, _ *place, a *argocd.Application) { remove(t, a) },
@@ -126,7 +126,7 @@ func TestRetarget(t *testing.T) {
 	withdrawn(t, app)
 }
 
-func TestWithdrawsWhatWentWhileDown(t *testing.T) {
+func TestRemoves_whatWasDeletedWhileDown(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
 	other := newCluster(t)
@@ -146,7 +146,7 @@ func TestWithdrawsWhatWentWhileDown(t *testing.T) {
 	delivered(t, moved, other)
 }
 
-func TestReleasesWhenTheClusterIsGone(t *testing.T) {
+func TestReleases_ifTheClusterIsDeleted(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer, "example.com/own"} })
@@ -190,7 +190,7 @@ func TestAbandon(t *testing.T) {
 }
 
 // No other controller would: the hub's own Argo CD skips it.
-func TestReleasesAfterWithdrawal(t *testing.T) {
+func TestReleases_afterRemoval(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
@@ -233,16 +233,16 @@ func TestLeavesOthersFinalizers(t *testing.T) {
 		a.Labels, a.Annotations, a.Finalizers = nil, nil, []string{argocd.ResourcesFinalizer}
 	})
 	remove(t, other)
-	delivered(t, p.deploy("guestbook"), p.cluster) // by then the other one was looked at
+	delivered(t, p.deploy("guestbook"), p.cluster) // by then the other one was reconciled
 	if err := gone(other); err == nil {
 		t.Error("an Application that is not pulled was released")
 	}
 	edit(t, other, func(a *argocd.Application) { a.Finalizers = nil })
 }
 
-// Whatever cannot be read is not gone: nothing is withdrawn while the API server
-// does not answer, and everything is once it does.
-func TestNeverWithdrawsOnAReadError(t *testing.T) {
+// An object that cannot be read is not deleted: nothing is removed while the API server does not
+// respond, and everything is once it does.
+func TestRemoves_nothingAfterAReadError(t *testing.T) {
 	var failing atomic.Bool
 	asked := make(chan struct{}, 1000)
 	startReading(t, func(c client.Client) client.Client {

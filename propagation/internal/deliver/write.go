@@ -37,8 +37,8 @@ type writer struct {
 	tracker *tracker
 }
 
-// create writes a new work under the first name that no other work has. The error is
-// an [existingWorkError] when the Application's own work has it.
+// create creates a work under the first name that no other work has. The error is an
+// [existingWorkError] if the Application's own work has that name.
 func (wr *writer) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork) (string, error) {
 	for _, name := range payload.WorkNames(app) {
 		want.Name = name
@@ -65,7 +65,7 @@ func (wr *writer) create(ctx context.Context, app *argocd.Application, want *wor
 		delivers := payload.DeliveredBy(&there.Spec)
 		if owner, ours := manifestcache.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
 			if delivers.Name != "" && delivers != payload.DeliveredName(app) {
-				continue // a former one, which ends once this one is applied
+				continue // a former one, which is removed once this one is applied
 			}
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
 		}
@@ -76,25 +76,25 @@ func (wr *writer) create(ctx context.Context, app *argocd.Application, want *wor
 	return "", fmt.Errorf("create ManifestWork for Application %s/%s: all its names are taken on cluster %s", app.Namespace, app.Name, want.Namespace)
 }
 
-// nameTaken warns about a work that could not have its usual name and still cannot.
+// nameTaken warns about a work that cannot have its usual name.
 func (wr *writer) nameTaken(ctx context.Context, app *argocd.Application, cluster, name string) ([]policy.Message, error) {
 	own := payload.WorkNames(app)
 	if slices.Index(own, name) <= 0 {
-		return nil, nil // it has it, or keeps the name of an earlier life
+		return nil, nil // it has the name, or keeps an earlier one
 	}
 	there, err := readObject(ctx, wr.live, client.ObjectKey{Namespace: cluster, Name: own[0]}, &workv1.ManifestWork{})
 	if err != nil || there == nil {
 		return nil, err
 	}
 	if owner, ours := manifestcache.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
-		return nil, nil // its own of before a move within the cluster, which is on its way out
+		return nil, nil // its own work from before a move within the cluster, which is being removed
 	}
 	return []policy.Message{{Reason: policy.ReasonNameTaken, Text: fmt.Sprintf(
 		"delivered as ManifestWork %s/%s, since another ManifestWork has the name %s: remove or rename that one", cluster, name, own[0])}}, nil
 }
 
-// applyWork makes the work on the hub the wanted one. Nothing is written when it is, or
-// while the managed cluster is at the request in it.
+// applyWork updates the work on the hub to the desired one. It writes nothing if they are equal, or
+// while the managed cluster is running the request in the work.
 func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, current *manifestcache.Work, want *workv1.ManifestWork, p request.Plan) (applyResult, error) {
 	if current == nil {
 		name, err := wr.create(ctx, app, want)
@@ -133,7 +133,7 @@ func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, curren
 	return result, err
 }
 
-// noteStoredSpec notes on a work that a spec was written which changed nothing.
+// noteStoredSpec records on a work that writing its spec has changed nothing.
 func (wr *writer) noteStoredSpec(ctx context.Context, current *manifestcache.Work, now *metav1.PartialObjectMetadata, hash string) error {
 	patch, err := payload.StoredSpecPatch(current, now, hash)
 	if err != nil {
@@ -143,8 +143,8 @@ func (wr *writer) noteStoredSpec(ctx context.Context, current *manifestcache.Wor
 	return err
 }
 
-// patchWork sends a patch that was made for current and returns the new metadata.
-// When current is out of date the error is a conflict.
+// patchWork sends a patch for current and returns the new metadata. The error is a conflict if
+// current is out of date.
 func (wr *writer) patchWork(ctx context.Context, current *manifestcache.Work, patch json.RawMessage) (*metav1.PartialObjectMetadata, error) {
 	written := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
 	written.SetGroupVersionKind(appcache.WorkKind)
@@ -153,10 +153,10 @@ func (wr *writer) patchWork(ctx context.Context, current *manifestcache.Work, pa
 		return written, nil
 	}
 	switch {
-	case apierrors.IsNotFound(err): // deleted since
+	case apierrors.IsNotFound(err): // deleted since then
 		err = apierrors.NewConflict(workv1.Resource("manifestworks"), current.Name, err)
 	case apierrors.IsInvalid(err):
-		// A step may have failed only because the map or key it is about has gone.
+		// The patch may have failed only because a map or key in it does not exist any more.
 		now := &workv1.ManifestWork{}
 		if live := wr.live.Get(ctx, client.ObjectKeyFromObject(current), now); live == nil && now.ResourceVersion != current.ResourceVersion {
 			err = apierrors.NewConflict(workv1.Resource("manifestworks"), current.Name, err)
@@ -165,7 +165,7 @@ func (wr *writer) patchWork(ctx context.Context, current *manifestcache.Work, pa
 	return nil, fmt.Errorf("patch ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
 }
 
-// release removes Argo CD's finalizers, and only those.
+// release removes the finalizers of Argo CD, and no others.
 func (wr *writer) release(ctx context.Context, app *argocd.Application, kept []string) error {
 	if kept == nil {
 		kept = []string{}
@@ -183,7 +183,7 @@ func (wr *writer) release(ctx context.Context, app *argocd.Application, kept []s
 	return nil
 }
 
-// writeEnding writes into a work how it ends.
+// writeEnding writes the ending into a work.
 func (wr *writer) writeEnding(ctx context.Context, live *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e payload.Ending) error {
 	patch, err := payload.EndPatch(live, spec, e)
 	if err != nil {
@@ -207,9 +207,8 @@ func (wr *writer) deleteWork(ctx context.Context, work *manifestcache.Work, reas
 	return nil
 }
 
-// hold makes want, which differs from current, a work that leaves alone what the
-// managed cluster is at: of the stored spec only the AppProjects change. It returns
-// whether they do, and what waits.
+// hold changes want so that the managed cluster keeps what it is running: only the AppProjects in
+// the stored spec change. It returns whether they do, and what waits.
 func (wr *writer) hold(ctx context.Context, current *manifestcache.Work, want *workv1.ManifestWork, p request.Plan, c payload.Hashes) (bool, payload.Hashes, []policy.Message, error) {
 	waits := func(what string) []policy.Message {
 		return []policy.Message{{Reason: policy.ReasonRequestWaiting, Text: fmt.Sprintf(
@@ -220,7 +219,7 @@ func (wr *writer) hold(ctx context.Context, current *manifestcache.Work, want *w
 		waiting = waits("the new operation or refresh waits")
 	}
 	if payload.CachedBase(current) == c.Base {
-		return false, c, waiting, nil // only the request differs, and that is replaced later
+		return false, c, waiting, nil // only the request differs, and it is replaced later
 	}
 	stored, err := storedWork(ctx, wr.live, current)
 	if err != nil {
@@ -268,22 +267,22 @@ func (wr *writer) updateProject(ctx context.Context, work *manifestcache.Work) e
 	return nil
 }
 
-// pauseSync takes the automation out of the stored copy: the managed cluster's Argo CD
-// goes on comparing and reporting, and does not act by itself. With over, the request in the
-// copy has been, and the write must not apply it again.
+// pauseSync removes the automation from the stored work. The managed cluster's Argo CD still
+// compares and reports, but does not sync by itself. With over, the request in the work is
+// finished, and the write must not apply it again.
 func (wr *writer) pauseSync(ctx context.Context, current *manifestcache.Work, over bool) error {
 	return wr.setAutomation(ctx, current, over, "paused syncs", payload.WithoutAutomation)
 }
 
-// resumeSync puts the automation that [writer.pauseSync] took out back into a stored copy that
-// stays as it is otherwise.
+// resumeSync restores the automation that [writer.pauseSync] removed. The rest of the work stays
+// unchanged.
 func (wr *writer) resumeSync(ctx context.Context, current *manifestcache.Work, over bool) error {
 	return wr.setAutomation(ctx, current, over, "resumed syncs", func(spec *workv1.ManifestWorkSpec) (string, error) {
 		return "", payload.WithAutomation(spec, current.Annotations[contract.PausedAnnotation])
 	})
 }
 
-// setAutomation changes the automation in the stored copy; set returns the mark of the work.
+// setAutomation changes the automation in the stored work. set returns the mark of the work.
 func (wr *writer) setAutomation(ctx context.Context, current *manifestcache.Work, over bool, what string, set func(*workv1.ManifestWorkSpec) (string, error)) error {
 	stored, err := storedWork(ctx, wr.live, current)
 	if err != nil {
@@ -308,15 +307,15 @@ func (wr *writer) setAutomation(ctx context.Context, current *manifestcache.Work
 	return nil
 }
 
-// existingWorkError is the error of a create that found the Application's own work, which
-// the cache does not have: its pull label is gone, or its annotations were changed.
+// existingWorkError reports that the Application's own work exists and the cache does not have it.
+// The work has lost its pull label, or its annotations were changed.
 type existingWorkError struct{ work *manifestcache.Work }
 
 func (e *existingWorkError) Error() string {
 	return fmt.Sprintf("ManifestWork %s/%s exists and is not in the cache", e.work.Namespace, e.work.Name)
 }
 
-// applyResult is what came of writing a work.
+// applyResult is the result of writing a work.
 type applyResult struct {
 	name     string
 	warnings []policy.Message

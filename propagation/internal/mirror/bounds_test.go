@@ -34,9 +34,9 @@ func largestPatch(largest *atomic.Int64) func(client.WithWatch) client.Client {
 	}
 }
 
-// What a managed cluster says reaches the hub Application in brief, whatever it is,
-// and never keeps the rest from being said. Each case comes over a healthy status,
-// and a healthy one over it.
+// What a managed cluster reports reaches the hub Application in short form, whatever it is, and
+// never prevents the rest from being reported. Each case replaces a healthy status, and is replaced
+// by one.
 func TestHostileCluster(t *testing.T) {
 	mega := strings.Repeat("x", 1<<20)
 	base := []string{"healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "53e28ff2"}
@@ -103,7 +103,7 @@ func TestHostileClusterCondition(t *testing.T) {
 	}
 }
 
-// A failed apply says why, in brief, however many manifests failed.
+// A failed apply is reported with a short reason, however many manifests failed.
 func TestHostileApplyFailure(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)

@@ -11,50 +11,51 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// cause is what a status waits for before it is written.
+// cause is why a status is not written yet.
 type cause string
 
 const (
 	nothing       cause = ""
-	initialStatus cause = "initial status" // of the managed cluster, for a new Application
-	delivery      cause = "delivery"       // of a change of the Application
-	apply         cause = "apply"          // by the work agent, of a change of the ManifestWork
-	operation     cause = "operation"      // that the hub asks for, to begin
+	initialStatus cause = "initial status" // the managed cluster has not reported on a new Application
+	delivery      cause = "delivery"       // a change of the Application is not delivered yet
+	apply         cause = "apply"          // the agent has not applied a change of the ManifestWork
+	operation     cause = "operation"      // an operation that the hub asks for has not started
 )
 
-// entry is what is remembered of one Application.
+// entry is the memory of one Application.
 type entry struct {
-	// feedback is when feedback was first seen that is not written yet.
+	// feedback is when the first feedback was observed that is not written yet.
 	feedback time.Time
-	// cause is what is waited for, since then, at that generation of that work.
+	// cause is what the status waits for since that time, at that generation of that work.
 	cause      cause
 	since      time.Time
 	work       types.UID
 	generation int64
-	// before is what the managed cluster reported before a change that it may not have
-	// compared for yet, by that work, and applied when the change was first seen to be applied.
+	// before is what the managed cluster reported before a change that it may not have compared
+	// yet. work has the feedback, and applied is when the change was first observed as applied.
 	before     *status.Facts
 	beforeWork types.UID
 	applied    time.Time
 }
 
-// facts are what [delay] goes by.
+// facts are the input of [delay].
 type facts struct {
-	// initial: no work, or none that its cluster reports on, and the status is empty.
+	// initial is true if the status is empty and no work has reported.
 	initial    bool
 	work       types.UID
 	generation int64
-	// reported is what the cluster reports, and reason that of the observation.
+	// reported is what the cluster reports. reason is the reason of the observation.
 	reported *status.Facts
 	reason   status.Reason
-	// shown: the status shows a change as pending.
+	// shown is true if the status shows a change as pending.
 	shown bool
-	// requested: the status shows no operation, and the hub asks for one (see [request.Run]).
+	// requested is true if the hub asks for an operation and the status shows none (see
+	// request.Run).
 	requested bool
 	graces    graces
 }
 
-// graces are the longest times that a status waits.
+// graces are the longest times for which a status waits.
 type graces struct{ initial, apply, compare time.Duration }
 
 func (f *facts) cause() cause {
@@ -71,17 +72,16 @@ func (f *facts) cause() cause {
 	return nothing
 }
 
-// delay returns how long the status of an Application is not written yet, zero when it is
-// written now, and what is to be remembered of it.
+// delay returns how long the status of an Application must wait before it is written, or zero, and
+// the next memory of the Application.
 //
-//   - A new Application waits for its cluster's first report.
-//   - A client that asks for an operation and removed the state of the one before waits for the
-//     next state. What the cluster reports before that waits for it, too: otherwise Kargo writes
-//     its operation again.
-//   - A change waits for its delivery, and then for the agent to apply it, before it is
-//     shown as pending: usually both take some milliseconds.
-//   - One that was shown as pending stays so, once applied, until the cluster reports
-//     something new: what it reported before is about what was before.
+//   - A new Application waits for the first report of its cluster.
+//   - If a client asks for an operation and has removed the state of the one before, the status waits
+//     for the next state. Older reports wait as well, or Kargo would write its operation again.
+//   - A change waits for its delivery and for the agent before it is shown as pending. Both usually
+//     take some milliseconds.
+//   - A change that was shown as pending stays pending after it was applied until the cluster reports
+//     something new, because the earlier report is about the earlier state.
 func delay(e entry, f facts, now time.Time) (entry, time.Duration) {
 	cause := f.cause()
 	switch {
@@ -99,7 +99,7 @@ func delay(e entry, f facts, now time.Time) (entry, time.Duration) {
 		e.before, e.beforeWork, e.applied = f.reported, f.work, time.Time{}
 		return e, max(0, f.graces.apply-now.Sub(e.since))
 	case f.reason != "":
-		return e, 0 // the cluster is lost, or has failed: that is said at once
+		return e, 0 // a lost cluster or a failure is shown at once
 	case !f.shown:
 		e.before, e.beforeWork, e.applied = nil, "", time.Time{}
 		return e, 0

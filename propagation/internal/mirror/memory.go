@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// memory is what no status of an Application says. A restart starts every grace period
-// anew, and goes by the status that shows a change as pending.
+// memory has what the status of an Application does not show. After a restart, every grace period
+// starts again. The status still shows which changes are pending.
 type memory struct {
 	mu      sync.Mutex
-	entries map[types.NamespacedName]entry // of those that have one
-	// sources are the ManifestWorks that the stored statuses come from (see
-	// [status.FillTransientGaps]).
+	entries map[types.NamespacedName]entry // only Applications that have one
+	// sources are the ManifestWorks from which the stored statuses come (see
+	// status.FillTransientGaps).
 	sources map[types.NamespacedName]types.UID
 	// initial is how many Applications wait for their first status.
 	initial int
@@ -34,7 +34,7 @@ func (m *memory) of(app types.NamespacedName) (e entry, initial int) {
 	return e, initial
 }
 
-// put keeps the entry of an Application, but for the time of its feedback.
+// put stores the entry of an Application, except for the time of its feedback.
 func (m *memory) put(app types.NamespacedName, e entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,7 +42,7 @@ func (m *memory) put(app types.NamespacedName, e entry) {
 	m.set(app, e)
 }
 
-// set needs the lock.
+// set stores an entry. The caller holds the lock.
 func (m *memory) set(app types.NamespacedName, e entry) {
 	if m.entries[app].cause == initialStatus {
 		m.initial--
@@ -60,7 +60,7 @@ func (m *memory) set(app types.NamespacedName, e entry) {
 	m.entries[app] = e
 }
 
-// forget drops all that is remembered of an Application.
+// forget removes everything about an Application.
 func (m *memory) forget(app types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,15 +68,14 @@ func (m *memory) forget(app types.NamespacedName) {
 	delete(m.sources, app)
 }
 
-// source returns the ManifestWork that the stored status comes from, empty when that is
-// not known.
+// source returns the ManifestWork from which the stored status comes, or empty if it is not known.
 func (m *memory) source(app types.NamespacedName) types.UID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.sources[app]
 }
 
-// setSource records which work the status that is now stored comes from; an empty UID: none.
+// setSource records the work from which the stored status comes. An empty UID means none.
 func (m *memory) setSource(app types.NamespacedName, work types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,8 +89,7 @@ func (m *memory) setSource(app types.NamespacedName, work types.UID) {
 	m.sources[app] = work
 }
 
-// feedbackSeen records when feedback was seen, unless there is some already that is not
-// written.
+// feedbackSeen records when feedback was observed, unless earlier feedback is not written yet.
 func (m *memory) feedbackSeen(app types.NamespacedName, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,8 +99,7 @@ func (m *memory) feedbackSeen(app types.NamespacedName, at time.Time) {
 	}
 }
 
-// takeFeedback returns when the feedback that is about to be written was seen, zero for
-// none.
+// takeFeedback returns and removes the time of the feedback that is about to be written, or zero.
 func (m *memory) takeFeedback(app types.NamespacedName) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,7 +110,7 @@ func (m *memory) takeFeedback(app types.NamespacedName) time.Time {
 	return at
 }
 
-// returnFeedback gives back what was taken and not written.
+// returnFeedback restores a time whose feedback was not written.
 func (m *memory) returnFeedback(app types.NamespacedName, at time.Time) {
 	if at.IsZero() {
 		return

@@ -33,6 +33,6 @@ var (
 func init() {
 	metrics.Registry.MustRegister(feedbackSeconds, statusWrites, clustersStale)
 	for _, result := range []string{resultWritten, resultConflict, resultError} {
-		statusWrites.WithLabelValues(result) // so that a rate has a zero to start from
+		statusWrites.WithLabelValues(result) // so that a rate starts at zero
 	}
 }

@@ -32,8 +32,8 @@ import (
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 
-// Reconciler keeps the status of one hub Application equal to what its managed
-// cluster says. Everything is read from the cache; the only write is the patch.
+// Reconciler keeps the status of a hub Application equal to the report of its managed cluster. It
+// reads from the cache only, and its only write is the patch.
 type Reconciler struct {
 	client  client.Client
 	works   func(app types.NamespacedName) ([]*manifestcache.Work, error)
@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 
-	// The answer is not read: metadata is the least that the API server sends.
+	// The response is not used. Metadata is the smallest response of the API server.
 	target := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
 	target.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
 	err = r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, d.patch), client.FieldOwner(fieldOwner))
@@ -91,13 +91,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-// decision is what to do about an Application.
+// decision is what to do with the status of an Application.
 type decision struct {
-	// patch is to be sent, nil for none.
+	// patch is the patch to send, or nil.
 	patch []byte
-	// source is the UID of the ManifestWork that the status then comes from.
+	// source is the UID of the ManifestWork from which the new status comes.
 	source types.UID
-	// wait is how long nothing is written yet (see [delay]).
+	// wait is how long the status must not be written (see [delay]).
 	wait time.Duration
 }
 
@@ -147,17 +147,16 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 	return d, err
 }
 
-// initialStatusOfEach is how much longer it may take for each other Application that waits
-// for its first status, too: an API server takes a hundred of them a second, at least.
+// initialStatusOfEach extends the wait for each other Application without a first status. An API
+// server handles at least a hundred of them a second.
 const initialStatusOfEach = 10 * time.Millisecond
 
-// delay returns how long the status of an Application is not written yet, by the facts and
-// what is remembered.
+// delay returns how long the status of an Application must wait before it is written, or zero.
 //
-// The managed cluster of a new one is about to report, and "Unknown" before that would be a
-// second write for every Application of a fleet that is delivered at once, and keep the API
-// server from delivering the rest. How long it takes depends on how many others wait, so
-// that one looks again before.
+// The managed cluster of a new Application reports soon. Writing "Unknown" first would cost a
+// second write for every Application of a fleet that is delivered at once, and would slow the
+// delivery of the others. How long the first report takes depends on how many others wait, so the
+// Application is checked again earlier.
 func (r *Reconciler) delay(app types.NamespacedName, f facts) time.Duration {
 	o := r.options
 	e, others := r.memory.of(app)
@@ -171,28 +170,28 @@ func (r *Reconciler) delay(app types.NamespacedName, f facts) time.Duration {
 	return wait
 }
 
-// target returns the managed cluster that an Application asks to be pulled to.
+// target returns the managed cluster that an Application names for pull delivery.
 func target(app *argocd.Application) (cluster string, pulled bool) {
 	cluster = app.Annotations[contract.ClusterAnnotation]
 	return cluster, contract.IsPulled(app.Labels) && cluster != ""
 }
 
-// ownsStatusWhenUndelivered reports whether the status of an Application without a work is
-// the mirror's: it then is Unknown rather than what it was elsewhere. Where the hub's own
-// Argo CD does not skip the Application, the status is Argo CD's; and one that is
+// ownsStatusWhenUndelivered reports whether this package writes the status of an Application
+// without a work. The status becomes Unknown, because it describes an earlier cluster. If the hub's
+// own Argo CD does not skip the Application, Argo CD writes the status. An Application that is
 // being deleted keeps its last status.
 func ownsStatusWhenUndelivered(app *argocd.Application) bool {
 	return argocd.SkipsReconcile(app.Annotations) && app.DeletionTimestamp.IsZero()
 }
 
-// work returns the ManifestWork that carries the Application to its cluster, or
-// nil. While it moves, its work on the cluster before has no say.
+// work returns the ManifestWork that delivers the Application to its cluster, or nil. The work on
+// an earlier cluster does not count while the Application moves.
 func (r *Reconciler) work(app *argocd.Application) (*manifestcache.Work, error) {
 	works, err := r.works(client.ObjectKeyFromObject(app))
 	if err != nil {
 		return nil, err
 	}
-	// What a work still reports on its way out is about an earlier Application of the name.
+	// A work in deletion may report on an earlier Application of the same name.
 	works = slices.DeleteFunc(slices.Clone(works), func(w *manifestcache.Work) bool {
 		return w.DeletionTimestamp != nil && app.DeletionTimestamp.IsZero()
 	})

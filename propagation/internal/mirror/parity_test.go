@@ -68,8 +68,9 @@ func TestFirstResourceIsNamed(t *testing.T) {
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
-// When the managed cluster last compared costs no write of its own but the first after an
-// operation, without which Argo CD's notifications controller sends nothing of it on the hub.
+// The time of the managed cluster's last comparison costs no separate write, except for the first
+// one after an operation. Without that, Argo CD's notifications controller on the hub sends nothing
+// about the operation.
 func TestStatusPatch_saysWhenItWasCompared(t *testing.T) {
 	observed := status.Observation{
 		Health: argocd.HealthHealthy, Sync: argocd.SyncSynced, Revision: "a", Reported: true, ReconciledAt: "2036-11-20T09:00:00Z",
@@ -142,8 +143,8 @@ func TestMaybeBefore(t *testing.T) {
 	}
 }
 
-// What is written is what is wanted when it comes back through the cache, which leaves parts of
-// a large status out: else every look would write again.
+// A written status equals the desired one when it returns through the cache, which leaves out parts
+// of a large status. Otherwise every reconcile would write again.
 func TestStatusPatch_isNothingOnceWritten(t *testing.T) {
 	long := contract.Condition{Type: "SyncError", Message: strings.Repeat("x", contract.MaxMessage)}
 	operation := contract.OperationFeedback{Phase: argocd.OperationSucceeded, StartedAt: "2036-11-20T09:30:00Z"}

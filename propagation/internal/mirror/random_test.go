@@ -37,7 +37,7 @@ type random struct {
 	stop     func()
 }
 
-// pulled is an Application and what is said about it.
+// pulled is an Application and its expected status.
 type pulled struct {
 	app    *argocd.Application
 	target string // the cluster that it asks for; "": it is not pulled now
@@ -48,12 +48,12 @@ type pulled struct {
 	operator string
 }
 
-// model is all that the mirror has to achieve: what each Application says.
+// model is what the mirror has to achieve: the status of each Application.
 func (f *random) model() map[string]string {
 	want := map[string]string{}
 	for name, p := range f.apps {
 		if p.target == "" {
-			continue // it keeps what it said, and another client may write it
+			continue // it keeps its status, and another client may write it
 		}
 		const unknown = "Unknown/Unknown@"
 		said, reported := p.words[p.target]
@@ -73,8 +73,8 @@ func (f *random) model() map[string]string {
 	return want
 }
 
-// Whatever happens in whatever order, and whatever fails meanwhile, each Application
-// ends up saying what its cluster said last, and then nothing more is written.
+// Whatever happens in whatever order, and whatever fails meanwhile, each Application finally has
+// its cluster's last report, and then nothing more is written.
 func TestRandomSteps(t *testing.T) {
 	r, n := steps.Random(t, 400)
 	f := &random{fleet: newFleet(t), r: r, away: map[string]bool{}, apps: map[string]*pulled{}}
@@ -153,7 +153,7 @@ func (f *random) restart() {
 	})
 }
 
-// rest waits until every Application says what it should.
+// rest waits until every Application has its expected status.
 func (f *random) rest() {
 	f.t.Helper()
 	want := f.model()
@@ -202,7 +202,7 @@ func (f *random) deliver() {
 	}
 }
 
-// say lets an agent report, also one whose word does not count now.
+// say makes an agent report, even one that does not count now.
 func (f *random) say() {
 	p := f.pick(func(p *pulled) bool { return len(p.works) > 0 })
 	if p == nil {

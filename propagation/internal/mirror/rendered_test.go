@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// The status of a rendered Application is the hub's Argo CD's own, and a work of
-// rendered mode speaks for no pulled one, whatever it says that it carries.
+// The status of a rendered Application belongs to the hub's Argo CD, and a work of rendered mode
+// counts for no pulled Application, whatever its annotations name.
 func TestRenderedIsNotMirrored(t *testing.T) {
 	f := newFleet(t)
 	cluster := f.cluster()
@@ -34,7 +34,7 @@ func TestRenderedIsNotMirrored(t *testing.T) {
 		f.create(disguised)
 		report(t, disguised, "healthStatus", "Degraded", "syncStatus", "OutOfSync")
 	}
-	// Even one that propagation could have written says nothing of a rendered Application.
+	// Even a work that propagation could have written does not count for a rendered Application.
 	report(t, f.work(rendered, cluster.Name), healthy...)
 	before := stored(t, rendered)
 

@@ -100,7 +100,7 @@ func TestOtherClocks(t *testing.T) {
 
 // Whoever asks on the hub to end an operation sees that it was asked, until the
 // managed cluster has an answer.
-func TestTerminatingStands(t *testing.T) {
+func TestTerminatingStays(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster().Name
@@ -137,9 +137,9 @@ func TestTerminatingStands(t *testing.T) {
 	}
 }
 
-// A new Application is written to once, with what its cluster says first: not
-// before with what is not known. One that says something wrong does not wait.
-func TestFirstWordIsTheClusters(t *testing.T) {
+// A new Application gets one write, with its cluster's first report, and none before that. A report
+// of a problem does not wait.
+func TestFirstStatus_isTheClusters(t *testing.T) {
 	f := newFleet(t)
 	// A wait that no test run can reach: only the answer of the agent ends it.
 	writes, stop := start(t, Options{InitialStatusTimeout: time.Hour}, nil)
@@ -166,7 +166,7 @@ func TestFirstWordIsTheClusters(t *testing.T) {
 
 // A fleet that is delivered at once is not called Unknown meanwhile, which would keep the
 // API server from delivering it; the last that are silent are, once the others have spoken.
-func TestFirstWordOfMany(t *testing.T) {
+func TestFirstStatus_ofMany(t *testing.T) {
 	const others = 3000
 	begun := time.Unix(1_000_000, 0)
 	for name, c := range map[string]struct {

@@ -23,24 +23,23 @@ import (
 
 const fieldOwner = "multicluster-integrations-mirror"
 
-// Options of [Setup]. The zero value works.
+// Options are the settings of [Setup]. The zero value is valid.
 type Options struct {
-	// Concurrency is how many Applications are mirrored at a time; default 20.
+	// Concurrency is how many Applications are mirrored in parallel. The default is 20.
 	Concurrency int
-	// ApplyGrace is how long delivery may take to write a change, and then the agent to
-	// apply it, before the Application is shown as waiting for it; default 500ms. Either
-	// takes a tenth of that.
+	// ApplyGrace is how long delivery may take to write a change, and then the agent to apply it,
+	// before the change is shown as pending. Each usually takes a tenth of that. The default is
+	// 500ms.
 	ApplyGrace time.Duration
-	// CompareGrace is how long an Application that was shown as waiting for its agent stays
-	// so once the agent has applied the change, unless the cluster says something new before;
-	// default 10s. Its Argo CD is about to compare. To a change that it has no answer to,
-	// such as one of labels, it says nothing.
+	// CompareGrace is how long a change stays pending after the agent has applied it, unless the
+	// cluster reports something new earlier. The cluster's Argo CD is about to compare. It does not
+	// report after some changes, for example of labels. The default is 10s.
 	CompareGrace time.Duration
-	// InitialStatusTimeout is how long a new Application keeps its empty status before it
-	// is called Unknown, and longer where many wait for theirs; 0: not at all. Agents need
-	// some seconds.
+	// InitialStatusTimeout is how long a new Application keeps its empty status before it is shown
+	// as Unknown. It is longer if many Applications wait. Agents need some seconds. 0 does not
+	// wait.
 	InitialStatusTimeout time.Duration
-	// Backoff decides when a failed Application is tried again; nil: [boot.Backoff].
+	// Backoff decides when a failed Application is tried again. nil uses [boot.Backoff].
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
 
@@ -60,9 +59,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Setup adds the controller to mgr, whose scheme must know Applications,
-// ManifestWorks and ManagedClusters. Its cache of ManifestWorks, of which index is, has
-// package manifestcache's transform.
+// Setup adds the controller to mgr. The scheme of mgr must have Applications, ManifestWorks and
+// ManagedClusters. Its cache of ManifestWorks, to which index belongs, must use the transform of
+// package manifestcache.
 func Setup(_ context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
 	options = options.withDefaults()
 	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}

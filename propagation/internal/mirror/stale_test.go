@@ -25,9 +25,8 @@ import (
 
 func errNot(s *hubStatus) error { return fmt.Errorf("status is %s, %q", s.short(), s.Health.Message) }
 
-// A cluster that is not available turns no light green, and everything comes back
-// by itself.
-func TestClusterAway(t *testing.T) {
+// An unavailable cluster makes nothing look healthy, and everything is restored by itself.
+func TestClusterUnreachable(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster, other := f.cluster(), f.cluster()
@@ -112,9 +111,9 @@ func TestChangePending(t *testing.T) {
 	}
 }
 
-// A change that is shown as missing is not taken back by what was said before it: the
-// agent has applied it, Argo CD has not compared yet. That would be Synced and Succeeded
-// for a moment, by which a progressive sync goes on to its next step.
+// An earlier report does not revert a change that is shown as missing: the agent has applied it,
+// and Argo CD has not compared yet. Otherwise the status would be Synced and Succeeded for a
+// moment, and a progressive sync would continue with its next step.
 func TestChangeIsNotTakenBack(t *testing.T) {
 	for name, between := range map[string]func(stop, again func()){
 		"at once":         func(_, _ func()) {},
@@ -168,7 +167,7 @@ func TestChangeIsNotTakenBack(t *testing.T) {
 }
 
 // To a change that Argo CD has no answer to, the answer is not waited for for ever.
-func TestNoWordOnAChange(t *testing.T) {
+func TestChangeWithoutAReport(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{ApplyGrace: time.Millisecond, CompareGrace: time.Millisecond}, nil)
 	cluster := f.cluster().Name
@@ -192,7 +191,7 @@ func factsOf(work types.UID, health string) status.Facts {
 	})
 }
 
-// What the agent cannot apply reaches the Application in its own words.
+// What the agent cannot apply is reported on the Application with the agent's message.
 func TestApplyFailed(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)

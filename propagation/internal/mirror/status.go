@@ -17,8 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// written is the part of a hub Application's status that this package writes
-// and reads back.
+// written is the part of a hub Application's status that this package writes.
 type written struct {
 	Sync           revisions `json:"sync"`
 	ReconciledAt   string    `json:"reconciledAt"`
@@ -31,15 +30,15 @@ type written struct {
 	} `json:"operationState"`
 }
 
-// revisions is that of an Application's source, or those of several.
+// revisions is the revision of an Application's source, or the revisions of several sources.
 type revisions struct {
 	Revision  string   `json:"revision"`
 	Revisions []string `json:"revisions"`
 }
 
-// statusPatch returns the merge patch that makes the Application's status say
-// what was observed, or nil when it does. source is the UID of the ManifestWork that the
-// stored status comes from, empty when that is not known. run says whose the observed operation is.
+// statusPatch returns the merge patch that writes an observation into the Application's status, or
+// nil if nothing differs. source is the UID of the ManifestWork from which the stored status comes,
+// or empty if it is not known. run is the observed operation and who asked for it.
 func statusPatch(app *argocd.Application, observed status.Observation, run request.Run, source types.UID, now time.Time) ([]byte, error) {
 	before, err := read(app.Status)
 	if err != nil {
@@ -62,10 +61,10 @@ func statusPatch(app *argocd.Application, observed status.Observation, run reque
 	return appstatus.Patch(app.ResourceVersion, app.Status, want)
 }
 
-// maybeBefore reports whether the managed cluster may have compared before its last operation ended,
-// though times in whole seconds will not show it. Kargo would take the health of the version before
-// for that of the promoted one. One that failed promotes nothing, and who is to be notified of it
-// does not wait.
+// maybeBefore reports whether the managed cluster may have compared before its last operation
+// ended. Times in whole seconds cannot show the order. Kargo would take the health of the version
+// before for that of the promoted one. A failed operation promotes nothing, and its notification
+// must not wait.
 func maybeBefore(observed status.Observation) bool {
 	if observed.Operation.FinishedAt == "" {
 		return observed.Operation.Phase != ""
@@ -74,21 +73,21 @@ func maybeBefore(observed status.Observation) bool {
 		observed.Sync != argocd.SyncSynced && observed.Operation.Phase == argocd.OperationSucceeded
 }
 
-// comparedSince reports whether the managed cluster has compared since the last operation, and
-// the hub Application does not show it. Argo CD's notifications controller sends nothing about
-// a finished operation until then. Any other time of a comparison goes with the next change.
+// comparedSince reports whether the managed cluster has compared since the last operation, and the
+// hub Application does not show it. Until it does, Argo CD's notifications controller sends nothing
+// about a finished operation. Other times of a comparison are written with the next change.
 func comparedSince(before written, observed status.Observation) bool {
 	finished, err := time.Parse(time.RFC3339, observed.Operation.FinishedAt)
 	if err != nil {
 		return false
 	}
-	shown, _ := time.Parse(time.RFC3339, before.ReconciledAt) // none is the zero time
+	shown, _ := time.Parse(time.RFC3339, before.ReconciledAt) // a missing time is the zero time
 	now, err := time.Parse(time.RFC3339, observed.ReconciledAt)
 	return err == nil && shown.Before(finished) && !now.Before(finished)
 }
 
-// removeOwnedConditionsPatch takes this package's own conditions off an Application that is
-// not pulled any more. The rest of the status belongs to whoever has it now.
+// removeOwnedConditionsPatch removes this package's conditions from an Application that is not
+// pulled any more. The rest of the status belongs to its present owner.
 func removeOwnedConditionsPatch(app *argocd.Application, now time.Time) ([]byte, error) {
 	want := appstatus.Fields{}
 	if err := conditions(want, app.Status, status.IsOwnCondition, nil, now); err != nil {
@@ -97,7 +96,7 @@ func removeOwnedConditionsPatch(app *argocd.Application, now time.Time) ([]byte,
 	return appstatus.Patch(app.ResourceVersion, app.Status, want)
 }
 
-// conditions adds the wanted conditions to want when they differ from the current ones.
+// conditions adds the desired conditions to want if they differ from the existing ones.
 func conditions(want appstatus.Fields, status json.RawMessage, owned func(string) bool, list []contract.Condition, now time.Time) error {
 	current, err := appstatus.Conditions(status)
 	if err != nil {
@@ -129,8 +128,8 @@ func read(status json.RawMessage) (written, error) {
 	return w, nil
 }
 
-// hasHealth reports whether a status names a health. One that cannot be read counts as
-// one that does: its patch reports what is wrong.
+// hasHealth reports whether a status has a health. A malformed status counts as one that has: its
+// patch reports the error.
 func hasHealth(status json.RawMessage) bool {
 	if len(status) == 0 {
 		return false
@@ -143,7 +142,7 @@ func hasHealth(status json.RawMessage) bool {
 	return json.Unmarshal(status, &s) != nil || s.Health.Status != ""
 }
 
-// previous is what the hub Application said so far, as far as FillTransientGaps reads it.
+// previous returns the hub Application's present status in the form that FillTransientGaps reads.
 func previous(w written, source types.UID) status.Observation {
 	return status.Observation{
 		Work:     source,

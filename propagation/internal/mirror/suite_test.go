@@ -192,7 +192,7 @@ func spec(w *workv1.ManifestWork, version string) {
 	}}}
 }
 
-// applied plays the agent: the work is applied as it is, and nothing new is said of it.
+// applied plays the agent: the work is applied, and there is no new report.
 func applied(t testing.TB, w *workv1.ManifestWork) {
 	t.Helper()
 	testkit.EditStatus(t, hub.client, w, func(w *workv1.ManifestWork) {
@@ -202,7 +202,7 @@ func applied(t testing.TB, w *workv1.ManifestWork) {
 	})
 }
 
-// report plays the agent: the work is applied as it is and says this.
+// report plays the agent: the work is applied, and this is reported.
 func report(t testing.TB, w *workv1.ManifestWork, pairs ...string) {
 	t.Helper()
 	testkit.EditStatus(t, hub.client, w, func(w *workv1.ManifestWork) {
@@ -228,14 +228,14 @@ func report(t testing.TB, w *workv1.ManifestWork, pairs ...string) {
 	})
 }
 
-// healthy is what the agent says of an Application that is as it should be.
+// healthy is the agent's report about a healthy and synced Application.
 var healthy = []string{
 	"healthStatus", "Healthy", "syncStatus", "Synced", "syncRevision", "53e28ff2",
 	"operationStatePhase", "Succeeded", "operationStateStartedAt", "2036-11-20T09:30:00Z",
 	"operationStateFinishedAt", "2036-11-20T09:31:00Z", "operationStateMessage", "successfully synced",
 }
 
-// hubStatus is the part of an Application's status that tests look at.
+// hubStatus is the part of an Application's status that tests read.
 type hubStatus struct {
 	Health struct{ Status, Message string }
 	Sync   struct {

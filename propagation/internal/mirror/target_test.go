@@ -22,8 +22,8 @@ func del(t *testing.T, o client.Object) {
 	}
 }
 
-// While an Application moves it has two works; only the one on its target speaks,
-// and the operation that ran on the old cluster is not that of the new one.
+// While an Application moves it has two works. Only the one on its target counts, and an operation
+// on the former cluster does not belong to the new one.
 func TestRetarget(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
@@ -44,8 +44,7 @@ func TestRetarget(t *testing.T) {
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
-// An Application that is made again under its name does not inherit the last
-// words of the work that is on its way out.
+// A re-created Application does not inherit the last report of a work that is being deleted.
 func TestMadeAgain(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
@@ -84,8 +83,8 @@ func TestDeleting(t *testing.T) {
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { a.Finalizers = nil })
 }
 
-// Withdrawn is Unknown, not green for ever; but a status that the hub's own Argo
-// CD may be writing is not fought over.
+// A removed Application is Unknown, and not healthy forever. If the hub's own Argo CD may be
+// writing its status, the mirror leaves that alone.
 func TestNotDelivered(t *testing.T) {
 	f := newFleet(t)
 	writes, _ := start(t, Options{}, nil)
@@ -112,7 +111,7 @@ func TestNotDelivered(t *testing.T) {
 	}
 }
 
-// An Application that is not pulled any more keeps its status but for our own words.
+// An Application that is not pulled any more keeps its status, without our conditions.
 func TestFarewell(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)

@@ -88,7 +88,7 @@ func TestChangeUndelivered(t *testing.T) {
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
-// A change that is taken back, or delivered at once, leaves nothing behind.
+// A change that is reverted, or delivered at once, leaves nothing behind.
 func TestChangeDelivered(t *testing.T) {
 	f := newFleet(t)
 	_, stop := start(t, Options{ApplyGrace: time.Millisecond, CompareGrace: time.Millisecond}, nil)
@@ -115,7 +115,7 @@ func TestChangeDelivered(t *testing.T) {
 		t.Errorf("%d writes: a change that was delivered at once was shown as missing", n)
 	}
 
-	// A work from before it said what it delivers makes no claim.
+	// A work without the hash, from an earlier version, makes no claim.
 	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { delete(w.Annotations, contract.ApplicationSpecAnnotation) })
 	project(t, app, "last")
 	report(t, work, healthy...)

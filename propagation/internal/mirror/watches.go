@@ -25,8 +25,8 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// applicationChanged lets through what can change the decision: who the target is, a
-// status that another controller wrote, and a spec that may not be delivered.
+// applicationChanged accepts changes of the target, of a status that another controller wrote, and
+// of a spec that may not be delivered.
 var applicationChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*argocd.Application)
@@ -39,9 +39,9 @@ var applicationChanged = predicate.Funcs{
 	},
 }
 
-// workHandler wakes the Application that a work carries, and notes when feedback
-// was seen: a new generation is our own change, no feedback. Works of the first
-// list enqueue nothing: the first list of Applications does.
+// workHandler enqueues the Application that a work carries, and records when feedback was observed.
+// A new generation is our own change and no feedback. Works of the first list enqueue nothing,
+// because the first list of Applications does.
 func workHandler(r *Reconciler) handler.EventHandler {
 	wake := func(o client.Object, q queue) {
 		if key, ok := manifestcache.ApplicationOf(o); ok {
@@ -60,7 +60,7 @@ func workHandler(r *Reconciler) handler.EventHandler {
 			}
 			before, was := manifestcache.ApplicationOf(e.ObjectOld)
 			after, is := manifestcache.ApplicationOf(e.ObjectNew)
-			if was && before != after { // annotations tie them: a change concerns both ends
+			if was && before != after { // annotations name the Application, so a change concerns both
 				wake(e.ObjectOld, q)
 			}
 			if is && e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() {
@@ -72,17 +72,17 @@ func workHandler(r *Reconciler) handler.EventHandler {
 	}
 }
 
-// clusterHandler wakes all Applications of a cluster when it is lost or found,
-// and counts the lost ones.
+// clusterHandler enqueues all Applications of a cluster when it becomes unreachable or reachable,
+// and counts the unreachable ones.
 type clusterHandler struct {
 	applications func(cluster string) ([]types.NamespacedName, error)
-	// lost needs no lock: an informer calls a handler with one event at a time.
+	// lost needs no lock, because an informer calls a handler with one event at a time.
 	lost map[string]bool
 }
 
 var _ handler.EventHandler = &clusterHandler{}
 
-// Create counts; a cluster of the first list enqueues nothing, as with works.
+// Create counts the cluster. A cluster of the first list enqueues nothing, as with works.
 func (h *clusterHandler) Create(ctx context.Context, e event.CreateEvent, q queue) {
 	h.count(e.Object, false)
 	if !e.IsInInitialList {
@@ -90,17 +90,17 @@ func (h *clusterHandler) Create(ctx context.Context, e event.CreateEvent, q queu
 	}
 }
 
-// Update wakes when something changes that an observation says.
+// Update enqueues if a field changes that an observation depends on.
 func (h *clusterHandler) Update(ctx context.Context, e event.UpdateEvent, q queue) {
 	h.count(e.ObjectNew, false)
 	before, after := clusterOf(e.ObjectOld), clusterOf(e.ObjectNew)
-	silent := before.Available && after.Available // then nothing of it is said
+	silent := before.Available && after.Available // then an observation does not mention it
 	if !silent && (before.Available != after.Available || !before.Since.Equal(after.Since) || before.Message != after.Message) {
 		h.wake(ctx, e.ObjectNew.GetName(), q)
 	}
 }
 
-// Delete wakes those that were delivered there.
+// Delete enqueues the Applications that were delivered there.
 func (h *clusterHandler) Delete(ctx context.Context, e event.DeleteEvent, q queue) {
 	h.count(e.Object, true)
 	h.wake(ctx, e.Object.GetName(), q)

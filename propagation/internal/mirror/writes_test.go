@@ -133,7 +133,7 @@ func TestPatchOutcomes(t *testing.T) {
 	}
 }
 
-// A settled hub is not written to at a start; a storm costs one write a change.
+// A start writes nothing to an unchanged hub. A burst costs one write for each change.
 func TestWritesAreCounted(t *testing.T) {
 	const size = 200
 	f := newFleet(t)

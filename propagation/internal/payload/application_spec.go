@@ -15,14 +15,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// applicationSpecHash identifies the spec of a delivered Application, as [Redirect]
-// returns it: what of the hub's spec is not delivered is not in it, nor anything of ours.
+// applicationSpecHash identifies the spec of a delivered Application as [Redirect] returns it.
+// Parts of the hub's spec that are not delivered do not count.
 func applicationSpecHash(spec json.RawMessage) string {
 	sum := sha256.Sum256(spec)
 	return hex.EncodeToString(sum[:8])
 }
 
-// ApplicationSpecHash identifies what is delivered of an Application's spec, "" for a malformed one.
+// ApplicationSpecHash identifies the delivered part of an Application's spec. It is "" if the spec
+// is malformed.
 func ApplicationSpecHash(app *argocd.Application) string {
 	spec, err := Redirect(app.Spec, app.Annotations)
 	if err != nil {
@@ -31,10 +32,9 @@ func ApplicationSpecHash(app *argocd.Application) string {
 	return applicationSpecHash(spec)
 }
 
-// Undelivered reports whether an Application has a spec that its work does not deliver,
-// because it is paused or refused, or waits. A work that does not say which spec it was
-// made of is taken to deliver it, and so is every work of an Application that is being
-// deleted, which gets no changes any more.
+// Undelivered reports whether an Application has a spec that its work does not deliver, because of
+// a pause or a refusal, or because it waits. A work without a hash counts as delivering the spec.
+// So does every work of an Application that is being deleted, because it gets no more changes.
 func Undelivered(app *argocd.Application, work *manifestcache.Work) bool {
 	hash := work.Stored.ApplicationSpec
 	if hash == "" || app.DeletionTimestamp != nil {
@@ -46,8 +46,8 @@ func Undelivered(app *argocd.Application, work *manifestcache.Work) bool {
 	return ApplicationSpecHash(app) != hash
 }
 
-// KeepApplicationSpec makes want, whose Application is that of current, say so: only what
-// is beside it changes.
+// KeepApplicationSpec copies the hash of current to want, which has the Application of current.
+// Only other manifests change.
 func KeepApplicationSpec(current *manifestcache.Work, want *workv1.ManifestWork) {
 	delete(want.Annotations, contract.ApplicationSpecAnnotation)
 	if hash := current.Stored.ApplicationSpec; hash != "" {

@@ -19,10 +19,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// StoredOf returns what is kept of a work in the cache to compare it with a wanted one.
+// StoredOf returns what the cache keeps of a work to compare it with a desired one.
 func StoredOf(work *workv1.ManifestWork) manifestcache.Stored {
 	spec := &work.Spec
-	// A spec that cannot be hashed is not one of ours: no hash, and it is repaired.
+	// A spec that cannot be hashed is not ours. It gets no hash, so that it is repaired.
 	stored := manifestcache.Stored{
 		Polls: scrapeType(spec) == workv1.FeedbackPollType, Labelled: len(work.Labels) > 0, Annotated: len(work.Annotations) > 0,
 		Finalized: slices.Contains(work.Finalizers, workv1.ManifestWorkFinalizer),
@@ -48,9 +48,9 @@ func CachedBase(work *manifestcache.Work) string {
 	return cmp.Or(work.Stored.BaseHash, work.Stored.Hash)
 }
 
-// Compare returns the hashes of a wanted work with the request r. A want that asks for nothing
-// leaves a refresh that has been in the work when nothing else differs: taking it out would be
-// a write for nothing.
+// Compare returns the hashes of a desired work with the request r. If want asks for nothing and
+// only a finished refresh in the work differs, Compare keeps the refresh. Removing it would be an
+// unnecessary write.
 func Compare(current *manifestcache.Work, want *workv1.ManifestWork, r request.Request) (Hashes, error) {
 	h, err := HashesOf(&want.Spec, r)
 	sent := current.Extra.Request
@@ -61,10 +61,10 @@ func Compare(current *manifestcache.Work, want *workv1.ManifestWork, r request.R
 	return Hashes{Spec: current.Stored.Hash, Base: h.Base}, nil
 }
 
-// Polls reports whether a stored work polls although the CRD knows to watch.
+// Polls reports whether a stored work uses polling although the CRD supports watching.
 func Polls(work *manifestcache.Work) bool { return work.Stored.Polls }
 
-// scrapeType returns the scrape type of the Application, the last manifest.
+// scrapeType returns the scrape type of the Application, which is the last manifest.
 func scrapeType(spec *workv1.ManifestWorkSpec) workv1.FeedbackScrapeType {
 	if len(spec.ManifestConfigs) == 0 {
 		return ""
@@ -72,9 +72,9 @@ func scrapeType(spec *workv1.ManifestWorkSpec) workv1.FeedbackScrapeType {
 	return spec.ManifestConfigs[len(spec.ManifestConfigs)-1].FeedbackScrapeType
 }
 
-// keepGeneration keeps, on the wanted work, the generation at which more than a
-// request last changed, so that a request coming and going does not make yesterday's
-// feedback look outdated. A change of more drops the mark: then it is the work's own.
+// keepGeneration keeps the generation at which more than a request last changed on the desired
+// work. Otherwise a request that is added and removed would make earlier feedback look outdated.
+// Any other change removes the annotation, so that the work's own generation counts.
 func keepGeneration(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool, base string) {
 	mark := current.Annotations[contract.ChangeGenerationAnnotation]
 	switch {
@@ -88,8 +88,8 @@ func keepGeneration(current *manifestcache.Work, want *workv1.ManifestWork, with
 	}
 }
 
-// writtenAs returns the hash of the spec that was written when the API server stores it as
-// one with the hash stored, as the work notes.
+// writtenAs returns the hash of the spec that was written, if the API server stores it as a spec
+// with the hash stored. The work has a note of both.
 func writtenAs(work *workv1.ManifestWork, stored string) string {
 	written, noted := strings.CutSuffix(work.Annotations[contract.StoredSpecAnnotation], "/"+stored)
 	if !noted {
@@ -98,9 +98,9 @@ func writtenAs(work *workv1.ManifestWork, stored string) string {
 	return written
 }
 
-// StoredSpecPatch returns the JSON patch that notes, on a work as it is now, that the API
-// server stores a spec with the hash written as what current has, be it that its CRD does not
-// know a field: so that it is not written again to find out, not even after a restart.
+// StoredSpecPatch returns the JSON patch that notes the two hashes on a work: the API server stores
+// a written spec as what current has, for example because its CRD does not have a field. With the
+// note, the spec is not written again, even after a restart.
 func StoredSpecPatch(current *manifestcache.Work, now *metav1.PartialObjectMetadata, written string) (json.RawMessage, error) {
 	stored := current.Stored.Hash
 	if is, noted := strings.CutPrefix(current.Annotations[contract.StoredSpecAnnotation], stored+"/"); noted {

@@ -13,10 +13,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// WorkNames returns the names that an Application's new work may have, in the order
-// in which they are tried: the contract's first, then ones with more of the UID for
-// when another work has it. The last one has the delivered identity in it, so that there is
-// one however many former identities wait for their agent; a work of that name carries the UID.
+// WorkNames returns the names that an Application's new work may have, in the order in which they
+// are tried. The first one is the contract's name. The next ones have more of the UID, in case
+// another work has that name. The last one includes the delivered identity. So a free name exists,
+// however many former identities wait for their agent. A work with the last name carries the UID.
 func WorkNames(app *argocd.Application) []string {
 	uid := string(app.UID)
 	identity := sha256.Sum256([]byte(DeliveredName(app).String()))
@@ -28,30 +28,29 @@ func WorkNames(app *argocd.Application) []string {
 	}
 }
 
-// ProvenByName reports whether a work's name proves that it is the Application's, whatever it
+// ProvenByName reports whether a work's name proves that it belongs to the Application, whatever it
 // delivers.
 func ProvenByName(app *argocd.Application, name string) bool {
 	return slices.Contains(WorkNames(app)[:3], name)
 }
 
-// IsOwnWork reports whether a work is proven to be the Application's: its name was
-// made from the Application's UID, or it carries that UID in full.
+// IsOwnWork reports whether a work is proven to belong to the Application: its name was made from
+// the Application's UID, or it carries the whole UID.
 func IsOwnWork(app *argocd.Application, work *manifestcache.Work) bool {
 	return slices.Contains(WorkNames(app), work.Name) ||
 		app.UID != "" && work.Annotations[contract.HubUIDAnnotation] == string(app.UID)
 }
 
-// Delivers reports whether a work lies on the Application's target and delivers just
-// what the Application is to be there.
+// Delivers reports whether a work is on the Application's target and delivers the desired identity.
 func Delivers(app *argocd.Application, work *manifestcache.Work) bool {
 	there, ok := work.Delivers()
 	return ok && work.Namespace == app.Annotations[contract.ClusterAnnotation] && there == DeliveredName(app)
 }
 
-// IsCurrent reports whether a work stands for the Application on its target: it delivers
-// just what the Application is to be there, or it is the Application's own and delivers
-// no Application any more, which is repaired. A work delivers one identity (cluster,
-// namespace, name) for life: an own work of another identity is a former one.
+// IsCurrent reports whether a work delivers the Application to its target with the desired
+// identity. An own work that no longer delivers an Application also counts, and is repaired. A work
+// never changes its identity (cluster, namespace, name): an own work with another identity is a
+// former one.
 func IsCurrent(app *argocd.Application, work *manifestcache.Work) bool {
 	if _, ok := work.Delivers(); !ok {
 		return work.Namespace == app.Annotations[contract.ClusterAnnotation] && IsOwnWork(app, work)
@@ -59,10 +58,9 @@ func IsCurrent(app *argocd.Application, work *manifestcache.Work) bool {
 	return Delivers(app, work)
 }
 
-// CurrentWork returns, of works that name the Application, the one that stands for it on its
-// target: the youngest of those that [IsCurrent] accepts; of the same second the one whose
-// name sorts last. nil when there is none. A work that is being deleted is for the caller to
-// leave out.
+// CurrentWork returns the work that delivers the Application to its target, or nil. It is the
+// youngest work that [IsCurrent] accepts. If two were created in the same second, the last name
+// wins. The caller has to leave out works that are being deleted.
 func CurrentWork(app *argocd.Application, works []*manifestcache.Work) (current *manifestcache.Work) {
 	for _, work := range works {
 		if IsCurrent(app, work) && (current == nil || younger(work, current)) {

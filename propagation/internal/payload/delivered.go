@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// DeliveredBy returns the namespace and name of the Application in a spec, empty
-// without one. Our own specs name it in their options; those of others are decoded.
+// DeliveredBy returns the namespace and name of the Application in a spec, or empty if it has none.
+// Our own specs name it in their options. Other specs are decoded.
 func DeliveredBy(spec *workv1.ManifestWorkSpec) types.NamespacedName {
 	for i := range spec.ManifestConfigs {
 		if id := &spec.ManifestConfigs[i].ResourceIdentifier; id.Group == argocd.Group && id.Resource == argocd.ApplicationPlural {
@@ -32,8 +32,8 @@ func DeliveredBy(spec *workv1.ManifestWorkSpec) types.NamespacedName {
 	return types.NamespacedName{}
 }
 
-// The delivered objects, fields in the order in which the API server stores them:
-// what we write is what we read back.
+// These are the delivered objects. Their fields have the order in which the API server stores them,
+// so that a stored work equals a written one.
 type (
 	deliveredApplication struct {
 		APIVersion string            `json:"apiVersion"`

@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package payload makes the ManifestWork that delivers an Application, and the patch
-// that makes a stored ManifestWork the wanted one. It is pure: objects in, objects out.
+// Package payload builds the ManifestWork that delivers an Application, and the patch that changes
+// a stored ManifestWork into the desired one. It is pure.
 //
-// Where a function takes a cached ManifestWork, that is one whose spec the cache has
-// replaced by [manifestcache.Stored].
+// The cache replaces the spec of a ManifestWork by manifestcache.Stored. Functions that take a
+// cached ManifestWork expect that form.
 package payload

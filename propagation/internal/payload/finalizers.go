@@ -10,22 +10,20 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// argoCDFinalizers are those that the Argo CD of a managed cluster removes when it
-// has done what they ask for (v2.14 and v3, pkg/apis/application/v1alpha1). Another
-// one, of a controller of the hub or with a suffix that Argo CD does not know, would
-// not be removed by any controller there, and the Application would hang in its deletion.
+// argoCDFinalizers are the finalizers that the Argo CD of a managed cluster handles and removes
+// (v2.14 and v3, pkg/apis/application/v1alpha1). No controller there would remove another
+// finalizer, for example one of a hub controller. The Application would then hang in its deletion.
 var argoCDFinalizers = []string{
 	argocd.ResourcesFinalizer, argocd.ForegroundFinalizer, argocd.BackgroundFinalizer,
 	argocd.PostDeleteFinalizer, argocd.PostDeleteCleanupFinalizer,
 }
 
-// DeliveredFinalizers returns those finalizers of an Application that travel with it.
+// DeliveredFinalizers returns the finalizers of an Application that are delivered with it.
 func DeliveredFinalizers(app *argocd.Application) []string {
 	return slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return !slices.Contains(argoCDFinalizers, f) })
 }
 
-// IsArgoFinalizer reports whether the Argo CD of a managed cluster, not the hub's, does what a
-// finalizer asks for.
+// IsArgoFinalizer reports whether the Argo CD of a managed cluster handles a finalizer.
 func IsArgoFinalizer(f string) bool {
 	base, _, _ := strings.Cut(f, "/")
 	return base == argocd.ResourcesFinalizer || base == argocd.PostDeleteFinalizer

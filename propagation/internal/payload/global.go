@@ -11,15 +11,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// globalLists are the lists of an AppProject to which Argo CD adds those of a global project
+// globalLists are the lists of an AppProject that Argo CD extends by those of a global project
 // (util/argo, mergeVirtualProject).
 var globalLists = []string{
 	"clusterResourceWhitelist", "clusterResourceBlacklist", "namespaceResourceWhitelist", "namespaceResourceBlacklist",
 	"syncWindows", "sourceRepos", "destinations", "destinationServiceAccounts",
 }
 
-// WithGlobal returns the spec of an AppProject with the lists of a global project. A managed
-// cluster does not have the global project, so that the delivered AppProject has its lists.
+// WithGlobal returns the spec of an AppProject with the lists of a global project. The delivered
+// AppProject needs them, because a managed cluster does not have the global project.
 func WithGlobal(spec, global json.RawMessage) (json.RawMessage, error) {
 	from, err := members(global)
 	if err != nil {
@@ -46,9 +46,9 @@ func WithGlobal(spec, global json.RawMessage) (json.RawMessage, error) {
 	return spec, nil
 }
 
-// serviceAccountsFor returns the entries of destinationServiceAccounts as a cluster gets them. Argo
-// CD takes the first entry whose server matches the destination, and there that is the cluster
-// itself, as with sync windows.
+// serviceAccountsFor returns the entries of destinationServiceAccounts for a cluster. Argo CD takes
+// the first entry with a server that matches the destination. On the managed cluster, that is the
+// cluster itself, as with sync windows.
 func serviceAccountsFor(entries []json.RawMessage, cluster string) ([]json.RawMessage, error) {
 	var kept []json.RawMessage
 	for _, entry := range entries {
@@ -58,11 +58,11 @@ func serviceAccountsFor(entries []json.RawMessage, cluster string) ([]json.RawMe
 		}
 		var server string
 		if json.Unmarshal(fields["server"], &server) != nil {
-			kept = append(kept, entry) // Argo CD cannot read it either
+			kept = append(kept, entry) // Argo CD cannot decode it either
 			continue
 		}
 		servers := slices.DeleteFunc(clustersFor([]string{server}, cluster), func(s string) bool {
-			return s == argocd.InClusterName && s != server // the name of a cluster is no server
+			return s == argocd.InClusterName && s != server // a cluster's name is not a server
 		})
 		if slices.Equal(servers, []string{server}) {
 			kept = append(kept, entry)

@@ -17,9 +17,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Hashes are what an update has to know about a wanted spec.
+// Hashes identify a desired spec for an update.
 type Hashes struct {
-	// Spec identifies the spec, base the spec without its request.
+	// Spec identifies the spec. Base identifies the spec without its request.
 	Spec, Base string
 }
 
@@ -33,7 +33,7 @@ func HashesOf(spec *workv1.ManifestWorkSpec, r request.Request) (Hashes, error) 
 	return Hashes{hash, base}, err
 }
 
-// baseHash is the [SpecHash] of a spec without its request.
+// baseHash returns the [SpecHash] of a spec without its request.
 func baseHash(spec *workv1.ManifestWorkSpec) (string, error) {
 	stripped, err := withoutRequest(spec)
 	if err != nil {
@@ -42,13 +42,13 @@ func baseHash(spec *workv1.ManifestWorkSpec) (string, error) {
 	return SpecHash(stripped)
 }
 
-// SpecHash identifies a work's spec. The scrape types are left out: an older CRD
-// drops them, and then the stored spec is still as good as it can be.
+// SpecHash identifies a work's spec. It ignores the scrape types, because an older CRD drops them.
+// The stored spec is then the best possible one.
 func SpecHash(spec *workv1.ManifestWorkSpec) (string, error) {
 	hash := sha256.New()
 	for i := range spec.Workload.Manifests {
 		raw := spec.Workload.Manifests[i].Raw
-		_, _ = fmt.Fprintf(hash, "%d:", len(raw)) // a hash never fails to write
+		_, _ = fmt.Fprintf(hash, "%d:", len(raw)) // writing to a hash returns no error
 		_, _ = hash.Write(raw)
 	}
 	rest := *spec
@@ -66,7 +66,7 @@ func SpecHash(spec *workv1.ManifestWorkSpec) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)[:16]), nil
 }
 
-// withoutRequest returns a spec of ours as it is without its request.
+// withoutRequest returns one of our specs without its request.
 func withoutRequest(spec *workv1.ManifestWorkSpec) (*workv1.ManifestWorkSpec, error) {
 	stripped := spec.DeepCopy()
 	last := len(stripped.Workload.Manifests) - 1

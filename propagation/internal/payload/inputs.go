@@ -9,49 +9,49 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Inputs is everything that goes into one ManifestWork.
+// Inputs are the content of one ManifestWork.
 type Inputs struct {
 	Application *argocd.Application
-	// Project travels with the Application unless nil.
+	// Project is delivered with the Application, unless it is nil.
 	Project *argocd.AppProject
-	// ProjectNamespace is where the project goes on the managed cluster.
+	// ProjectNamespace is the namespace of the project on the managed cluster.
 	ProjectNamespace string
-	// CreateNamespace: the Application's namespace travels too.
+	// CreateNamespace delivers the Namespace of the Application as well.
 	CreateNamespace bool
-	// Orphan: what is delivered stays when the work is deleted.
+	// Orphan keeps what was delivered on the cluster when the work is deleted.
 	Orphan bool
-	// BySet: it is the ApplicationSet that says so.
+	// BySet is true if the ApplicationSet asks for Orphan.
 	BySet bool
-	// HasAgent: an agent of argocd-agent on the managed cluster is to leave the copy alone.
+	// HasAgent makes an argocd-agent on the managed cluster ignore the delivered Application.
 	HasAgent bool
-	// InstanceLabel is the label key that the hub's Argo CD is configured to track resources
-	// by, empty for its default.
+	// InstanceLabel is the label key by which the hub's Argo CD tracks resources, or empty for its
+	// default.
 	InstanceLabel string
 	Request       request.Request
 }
 
-// Words of the deletion-policy annotation.
+// These are the words of the deletion-policy annotation.
 const (
-	DeletionPrune   = "prune"   // what is delivered goes, as without the annotation
-	DeletionOrphan  = "orphan"  // it stays, and the hub has no part in it any more
-	DeletionAbandon = "abandon" // a deleted Application does not wait for its clusters
+	DeletionPrune   = "prune"   // remove what was delivered, as without the annotation
+	DeletionOrphan  = "orphan"  // keep it on the cluster, without the hub
+	DeletionAbandon = "abandon" // do not wait for the clusters of a deleted Application
 )
 
-// Values of the management-policy annotation: what becomes of an Application that is on the managed
-// cluster already. Without it, it is taken over.
+// These are the values of the management-policy annotation. They apply to an Application that
+// already exists on the managed cluster. Without the annotation it is taken over.
 const (
-	// ManagementNoTakeover applies only what no other client has set otherwise.
+	// ManagementNoTakeover applies only fields that no other client has set to another value.
 	ManagementNoTakeover = "no-takeover"
-	// ManagementObserve delivers nothing and reads what is there.
+	// ManagementObserve delivers nothing and reports what exists.
 	ManagementObserve = "observe"
 )
 
-// Observes reports whether an Application is read on its managed cluster, not delivered.
+// Observes reports whether an Application is only observed on its managed cluster.
 func Observes(app *argocd.Application) bool {
 	return app.Annotations[contract.ManagementPolicyAnnotation] == ManagementObserve
 }
 
-// takesOver reports whether fields that others have set become the hub's.
+// takesOver reports whether fields that other clients have set are taken over.
 func takesOver(app *argocd.Application) bool {
 	return app.Annotations[contract.ManagementPolicyAnnotation] != ManagementNoTakeover
 }

@@ -18,7 +18,7 @@ func encode(what string, value any) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// members splits a JSON object into its members; nothing and null are none.
+// members decodes the members of a JSON object. Empty input and null have none.
 func members(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
 		return nil, nil
@@ -30,7 +30,7 @@ func members(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// decode decodes a value; nothing leaves into as it is.
+// decode decodes a value. Empty input does not change into.
 func decode(raw json.RawMessage, into any) error {
 	if len(raw) == 0 {
 		return nil
@@ -38,9 +38,8 @@ func decode(raw json.RawMessage, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// edit returns a JSON object with another value at a path in it. change gets the value, nil for
-// none, and returns the new one, nil for none. The other members are not decoded, and what does
-// not change stays byte for byte.
+// edit returns a JSON object with a changed value at a path. change gets the value and returns the
+// new one; nil stands for a missing value. The other members are not decoded and keep their bytes.
 func edit(raw json.RawMessage, change func(json.RawMessage) (json.RawMessage, error), path ...string) (json.RawMessage, error) {
 	if len(path) == 0 {
 		return change(raw)
@@ -66,7 +65,7 @@ func edit(raw json.RawMessage, change func(json.RawMessage) (json.RawMessage, er
 	return encode(path[0], fields)
 }
 
-// remove is a change for [edit].
+// remove is a change for [edit] that removes the value.
 func remove(json.RawMessage) (json.RawMessage, error) { return nil, nil }
 
 // patchOperation is one operation of a JSON patch (RFC 6902).
@@ -76,9 +75,9 @@ type patchOperation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// patchOf returns the JSON patch of a ManifestWork as it was at a resource version. That is
-// replaced, not tested: then the API server answers with a conflict when the work has changed, and
-// not with the 422 of a failed test. No operations are no patch.
+// patchOf returns the JSON patch of a ManifestWork at a resource version, or nil without
+// operations. The patch replaces the resource version instead of testing it. If the work has
+// changed, the API server then returns a conflict rather than the status 422 of a failed test.
 func patchOf(resourceVersion string, operations ...patchOperation) (json.RawMessage, error) {
 	if len(operations) == 0 {
 		return nil, nil

@@ -19,9 +19,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// hubOnlyKeys mean something on the hub only, or say what only we know: whose Application
-// it is on the hub, which ApplicationSet owns it, which request it carries. Who may write
-// an Application must not have it counted as another's.
+// hubOnlyKeys are not delivered. They have a meaning on the hub only, or only we may set them: the
+// hub Application, its ApplicationSet, and the request. The author of an Application must not have
+// it counted as another one.
 var hubOnlyKeys = map[string]bool{
 	contract.HubNamespaceAnnotation:      true,
 	contract.HubNameAnnotation:           true,
@@ -43,16 +43,16 @@ var hubOnlyKeys = map[string]bool{
 	contract.PausedAnnotation:            true,
 	contract.DeletionBudgetAnnotation:    true,
 	argocd.SkipReconcileAnnotation:       true,
-	argocd.RefreshAnnotation:             true, // travels as a request, see package request
-	argocd.HydrateAnnotation:             true, // and this with it
+	argocd.RefreshAnnotation:             true, // delivered as a request, see package request
+	argocd.HydrateAnnotation:             true, // as the refresh
 	corev1.LastAppliedConfigAnnotation:   true,
-	argocd.InstanceLabel:                 true, // the hub's owner is no Application of the managed cluster
+	argocd.InstanceLabel:                 true, // the hub's owner is not an Application of the managed cluster
 	argocd.TrackingIDAnnotation:          true,
 	argocd.InstallationIDAnnotation:      true,
 }
 
-// isHubOnly reports whether a label or annotation is not delivered. instanceLabel is the
-// label key that the hub's Argo CD is configured to track resources by.
+// isHubOnly reports whether a label or annotation is not delivered. instanceLabel is the label key
+// by which the hub's Argo CD tracks resources.
 func isHubOnly(key, instanceLabel string) bool {
 	if hubOnlyKeys[key] || key == instanceLabel {
 		return true
@@ -65,7 +65,7 @@ func isHubOnly(key, instanceLabel string) bool {
 	return false
 }
 
-// subscribe adds the subscriptions to notifications of the managed cluster.
+// subscribe adds the notification subscriptions for the managed cluster.
 func subscribe(delivered, onHub map[string]string) {
 	for key, value := range onHub {
 		if name, is := strings.CutPrefix(key, contract.SubscribeAnnotationPrefix); is {
@@ -74,14 +74,14 @@ func subscribe(delivered, onHub map[string]string) {
 	}
 }
 
-// errNoSpec is the error of an Application that has nothing to deliver.
+// errNoSpec means that the Application has nothing to deliver.
 var errNoSpec = errors.New("the Application has no spec")
 
-// applicationManifest returns the Application as the managed cluster gets it: the
-// hub's, byte for byte, but for spec.destination, without what only the hub reads
-// (its labels, annotations and finalizers, see isHubOnly and argoCDFinalizers), and with
-// the request. spec is the hub's with its destination there. Where argocd-agent is, the copy
-// has the label that makes it ignore it. The hub's Application is not changed.
+// applicationManifest returns the Application for the managed cluster, and does not change the
+// hub's. It is the hub's Application byte for byte, with three differences: spec.destination, the
+// request, and no labels, annotations and finalizers that only the hub uses (see isHubOnly and
+// argoCDFinalizers). spec is the hub's spec with the new destination. If the cluster has an
+// argocd-agent, a label makes the agent ignore the delivered Application.
 func applicationManifest(p Inputs, spec json.RawMessage) (json.RawMessage, error) {
 	app, r := p.Application, p.Request
 	annotations := withoutHubOnly(app.Annotations, p.InstanceLabel)
@@ -119,9 +119,9 @@ func applicationManifest(p Inputs, spec json.RawMessage) (json.RawMessage, error
 	})
 }
 
-// projectManifest returns the AppProject as a managed cluster gets it. Its spec is the
-// hub's, byte for byte but for the clusters of sync windows and service accounts: what it forbids
-// on the hub stays forbidden.
+// projectManifest returns the AppProject for a managed cluster. Its spec is the hub's byte for
+// byte, except for the clusters of sync windows and service accounts. So everything that it denies
+// on the hub remains denied.
 func projectManifest(project *argocd.AppProject, namespace, cluster, instanceLabel string) (json.RawMessage, error) {
 	spec, err := forCluster(project.Spec, cluster)
 	if err != nil {
@@ -135,7 +135,7 @@ func projectManifest(project *argocd.AppProject, namespace, cluster, instanceLab
 	})
 }
 
-// forCluster returns the spec of an AppProject with the lists rewritten that name clusters.
+// forCluster returns the spec of an AppProject with rewritten lists that name clusters.
 func forCluster(spec json.RawMessage, cluster string) (json.RawMessage, error) {
 	for name, rewrite := range map[string]func([]json.RawMessage, string) ([]json.RawMessage, error){
 		"syncWindows": windowsFor, "destinationServiceAccounts": serviceAccountsFor,
@@ -144,7 +144,7 @@ func forCluster(spec json.RawMessage, cluster string) (json.RawMessage, error) {
 		if spec, err = edit(spec, func(raw json.RawMessage) (json.RawMessage, error) {
 			var list []json.RawMessage
 			if json.Unmarshal(raw, &list) != nil {
-				return raw, nil //nolint:nilerr // what is no list is the API server's affair
+				return raw, nil //nolint:nilerr // the API server validates it
 			}
 			kept, err := rewrite(list, cluster)
 			if err != nil || slices.EqualFunc(kept, list, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
@@ -158,13 +158,14 @@ func forCluster(spec json.RawMessage, cluster string) (json.RawMessage, error) {
 	return spec, nil
 }
 
-// namespaceManifest returns a Namespace without any wish but to exist.
+// namespaceManifest returns a Namespace without labels, annotations and spec.
 func namespaceManifest(name string) (json.RawMessage, error) {
 	return encode("Namespace", deliveredObject{APIVersion: "v1", Kind: "Namespace", Metadata: deliveredMetadata{Name: name}})
 }
 
-// Redirect returns spec with another destination, and with the source to which a hydrator writes in
-// the place of the hydrator: each managed cluster would hydrate. Nothing else in it is decoded.
+// Redirect returns spec with another destination. It replaces a source hydrator by the source to
+// which the hydrator writes, because otherwise each managed cluster would hydrate. It decodes
+// nothing else.
 func Redirect(spec json.RawMessage, annotations map[string]string) (json.RawMessage, error) {
 	fields, err := members(spec)
 	if err != nil {
@@ -198,7 +199,7 @@ func Redirect(spec json.RawMessage, annotations map[string]string) (json.RawMess
 	return encode("spec", fields)
 }
 
-// syncFromHydrated makes source the one that Argo CD syncs from where a source is hydrated (v3,
+// syncFromHydrated replaces source by the one that Argo CD syncs from if a source is hydrated (v3,
 // SourceHydrator.GetSyncSource).
 func syncFromHydrated(spec map[string]json.RawMessage) error {
 	var hydrator *struct {
@@ -231,7 +232,7 @@ func Hydrates(spec json.RawMessage) bool {
 	return err == nil && len(raw) > 0 && string(raw) != "null"
 }
 
-// withoutHubOnly returns a copy of labels or annotations without those that are not delivered.
+// withoutHubOnly returns a copy of labels or annotations without the ones that are not delivered.
 func withoutHubOnly(m map[string]string, instanceLabel string) map[string]string {
 	kept := make(map[string]string, len(m))
 	maps.Copy(kept, m)

@@ -5,10 +5,11 @@ package payload
 
 import "open-cluster-management.io/multicluster-integrations/shared/contract"
 
-// Mark says on a ManifestWork that what it delivers stays, and who said so.
+// Mark is an annotation of a ManifestWork: what it delivered stays on the cluster, and who asked
+// for that.
 type Mark string
 
-// Marks.
+// These are the marks.
 const (
 	NoMark        Mark = ""
 	ByApplication Mark = "app"
@@ -26,5 +27,5 @@ func MarkOf(annotations map[string]string) Mark {
 	return ByApplication
 }
 
-// Orphans reports whether what is delivered stays.
+// Orphans reports whether what was delivered stays on the cluster.
 func (m Mark) Orphans() bool { return m != NoMark }

@@ -20,7 +20,7 @@ func DeliveredNamespace(app *argocd.Application) string {
 	return app.Namespace
 }
 
-// DeliveredName returns what an Application is called on its managed cluster.
+// DeliveredName returns the namespace and name of an Application on its managed cluster.
 func DeliveredName(app *argocd.Application) types.NamespacedName {
 	return types.NamespacedName{Namespace: DeliveredNamespace(app), Name: app.Name}
 }
@@ -42,12 +42,12 @@ func HubDestination(app *argocd.Application) string {
 		} `json:"destination"`
 	}
 	if json.Unmarshal(app.Spec, &s) != nil {
-		return "" // such a spec is refused elsewhere
+		return "" // another check refuses such a spec
 	}
 	return s.Destination.Name
 }
 
-// ProjectName returns the name of an Application's project; Argo CD takes none for
+// ProjectName returns the name of an Application's project. As in Argo CD, an empty name means
 // "default".
 func ProjectName(app *argocd.Application) string {
 	if name := projectOf(app.Spec); name != "" {
@@ -62,26 +62,26 @@ func projectOf(spec json.RawMessage) string {
 		Project string `json:"project"`
 	}
 	if json.Unmarshal(spec, &s) != nil {
-		return "" // such a spec is refused elsewhere
+		return "" // another check refuses such a spec
 	}
 	return s.Project
 }
 
-// sourcesOf returns how many entries spec.sources has: none for a single source.
+// sourcesOf returns the number of entries in spec.sources. It is 0 for a single source.
 func sourcesOf(spec json.RawMessage) int {
 	var s struct {
 		Sources []json.RawMessage `json:"sources"`
 	}
 	if json.Unmarshal(spec, &s) != nil {
-		return 0 // such a spec is refused elsewhere
+		return 0 // another check refuses such a spec
 	}
 	return len(s.Sources)
 }
 
-// ProjectNamespace returns where a project belongs on the managed cluster: beside
-// the Application when that goes to Argo CD's own namespace there (because it is in
-// Argo CD's on the hub, or because the user chose its namespace), else, for
-// Applications in any namespace, where Argo CD is expected.
+// ProjectNamespace returns the namespace of a project on the managed cluster. It is the
+// Application's namespace if the Application is in Argo CD's own namespace there. That is so if it
+// is in Argo CD's namespace on the hub, or if the user chose its namespace. For Applications in any
+// namespace, it is the namespace where Argo CD is expected.
 func ProjectNamespace(app *argocd.Application, argocdNamespace string) string {
 	if namespace := DeliveredNamespace(app); app.Namespace == argocdNamespace || namespace != app.Namespace {
 		return namespace

@@ -24,9 +24,9 @@ func IsManagementPolicy(app *argocd.Application) bool {
 	return false
 }
 
-// observe makes a work one that reads the Application on the managed cluster and never
-// touches it, be it by its own end: the agent takes ownership of nothing that it only
-// reads. The Application's spec is not in it, so that a change of it writes nothing.
+// observe changes a work so that it reads the Application on the managed cluster and never changes
+// it. The agent does not own what it only reads, so that deleting the work changes nothing either.
+// The spec of the Application is not in the work, so that a change of it needs no write.
 func observe(work *workv1.ManifestWork, app *argocd.Application) error {
 	there := DeliveredName(app)
 	manifest, err := encode("Application", deliveredObject{
@@ -47,9 +47,8 @@ func observe(work *workv1.ManifestWork, app *argocd.Application) error {
 	return nil
 }
 
-// Differences says what a delivery would change in the Application that was observed, as
-// far as the agent has reported it: "path \"a\" → \"b\"". Sources of which there are
-// several are not compared.
+// Differences lists what a delivery would change in the observed Application, as far as the agent
+// has reported: "path \"a\" → \"b\"". Several sources are not compared.
 func Differences(app *argocd.Application, work *manifestcache.Work) []string {
 	var spec struct {
 		Source *struct {
@@ -63,7 +62,7 @@ func Differences(app *argocd.Application, work *manifestcache.Work) []string {
 		} `json:"destination"`
 	}
 	if json.Unmarshal(app.Spec, &spec) != nil {
-		return nil // which is spoken of elsewhere
+		return nil // another message reports it
 	}
 	var found []string
 	compare := func(field, name, want, missing string) {

@@ -18,12 +18,13 @@ var (
 	workAnnotationKeys = []string{contract.HubNamespaceAnnotation, contract.HubNameAnnotation, contract.HubUIDAnnotation, contract.HostingAnnotation, contract.RequestAnnotation, contract.ChangeGenerationAnnotation, contract.StoredSpecAnnotation, contract.PausedAnnotation, contract.ObservedAnnotation, contract.OnWithdrawAnnotation, contract.OnWithdrawByAnnotation}
 )
 
-// Patch returns the JSON patch that makes current the wanted work, nil when it is; base is the
-// hash of the wanted spec without its request. What is noted of a stored spec that is not
-// written stays. The hash of the Application's spec goes with the spec: a work is not written only to
-// have it. Labels and annotations of others are not in it. It is no merge patch, since
-// with those the API server drops every null in a list, and the manifests are one:
-// a null in Helm values, which takes a default of the chart away, would be lost.
+// Patch returns the JSON patch that changes current into the desired work, or nil if they are
+// equal. base is the hash of the desired spec without its request. The note about a stored spec
+// stays if the spec is not written. The hash of the Application's spec is written only together
+// with the spec. Labels and annotations of other writers stay.
+//
+// It is not a merge patch. With those, the API server drops every null in a list, and the manifests
+// are a list. A null in Helm values, which removes a default of the chart, would be lost.
 func Patch(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool, base string) (json.RawMessage, error) {
 	keepGeneration(current, want, withSpec, base)
 	if noted, there := current.Annotations[contract.StoredSpecAnnotation]; there && !withSpec {
@@ -41,8 +42,8 @@ func Patch(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool
 	return patchOf(current.ResourceVersion, patch...)
 }
 
-// changes returns what gives the keys of the map at path, which may not be there yet, their
-// wanted values.
+// changes returns the operations that set the desired values of keys in the map at path. there is
+// false if the map does not exist yet.
 func changes(path string, there bool, current, want map[string]string, keys []string) []patchOperation {
 	var patch []patchOperation
 	if !there {

@@ -15,12 +15,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// pauseMark is the value of [contract.PausedAnnotation] on a work whose Application was made not
-// to sync by itself; after a space comes the spec.syncPolicy.automated that was taken out.
+// pauseMark is the value of [contract.PausedAnnotation] on a work whose Application must not sync
+// by itself. The removed spec.syncPolicy.automated follows after a space.
 const pauseMark = "sync"
 
-// WithoutAutomation takes spec.syncPolicy.automated out of the Application that a work
-// delivers; everything else in it stays as it is. It returns the mark that the work is to have.
+// WithoutAutomation removes spec.syncPolicy.automated from the Application that a work delivers.
+// Everything else stays. It returns the mark of the work.
 func WithoutAutomation(spec *workv1.ManifestWorkSpec) (mark string, err error) {
 	mark = pauseMark
 	err = changeApplication(spec, func(raw json.RawMessage) (json.RawMessage, error) {
@@ -39,8 +39,8 @@ func WithoutAutomation(spec *workv1.ManifestWorkSpec) (mark string, err error) {
 	return mark, err
 }
 
-// WithAutomation puts into the Application that a work delivers what [WithoutAutomation] took
-// out, by the mark of the work.
+// WithAutomation restores what [WithoutAutomation] removed from the Application that a work
+// delivers. mark is the mark of the work.
 func WithAutomation(spec *workv1.ManifestWorkSpec, mark string) error {
 	return changeApplication(spec, func(raw json.RawMessage) (json.RawMessage, error) {
 		return edit(raw, func(spec json.RawMessage) (json.RawMessage, error) { return automatedAgain(spec, mark) }, "spec")
@@ -64,8 +64,8 @@ func changeApplication(spec *workv1.ManifestWorkSpec, change func(json.RawMessag
 	return nil
 }
 
-// automatedAgain returns the spec of a delivered Application with the automation that is in the
-// mark of its work, as it is when there is none.
+// automatedAgain returns the spec of a delivered Application with the automation from the mark of
+// its work. Without one, the spec stays unchanged.
 func automatedAgain(spec json.RawMessage, mark string) (json.RawMessage, error) {
 	taken, noted := strings.CutPrefix(mark, pauseMark+" ")
 	if !noted || !json.Valid([]byte(taken)) {
@@ -77,8 +77,8 @@ func automatedAgain(spec json.RawMessage, mark string) (json.RawMessage, error) 
 	return edit(spec, func(json.RawMessage) (json.RawMessage, error) { return json.RawMessage(taken), nil }, "syncPolicy", "automated")
 }
 
-// PausePatch returns the JSON patch that gives a work the spec and the mark of one whose
-// Application does not sync by itself, or takes that away for "".
+// PausePatch returns the JSON patch that sets the spec and the pause mark of a work. An empty mark
+// removes it.
 func PausePatch(current *manifestcache.Work, spec *workv1.ManifestWorkSpec, mark string) (json.RawMessage, error) {
 	want := map[string]string{contract.PausedAnnotation: mark}
 	if mark == "" {

@@ -15,9 +15,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// carriedProject returns the name of the AppProject that the Application in a spec names, empty
-// when the spec has no Application whose own spec can be read, and the hash of that AppProject's
-// manifest, empty when the spec has none.
+// carriedProject returns the AppProject that the Application in a spec names, and the hash of the
+// AppProject in the spec. The name is empty if no Application can be decoded. The hash is empty if
+// the spec has no AppProject.
 func carriedProject(spec *workv1.ManifestWorkSpec) (name, hash string) {
 	manifests := spec.Workload.Manifests
 	for i := len(manifests) - 1; i >= 0; i-- { // the Application is the last one
@@ -43,20 +43,21 @@ func carriedProject(spec *workv1.ManifestWorkSpec) (name, hash string) {
 	return name, ""
 }
 
-// projectHash identifies a delivered AppProject, whatever its namespace.
+// projectHash identifies a delivered AppProject. Its namespace does not count.
 func projectHash(project deliveredObject) string {
 	project.Metadata.Namespace = ""
 	raw, err := encode("AppProject", project)
 	if err != nil {
-		return "" // it was decoded, or encoded, before
+		return "" // it was decoded or encoded before
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:8])
 }
 
-// Outdated reports whether the AppProject in a work is another than the hub's of the same name,
-// which is delivered without the label instanceLabel. A work that carries none is not outdated, and
-// one whose AppProject on the hub has invalid sync windows is: the write reports that.
+// Outdated reports whether the AppProject in a work differs from the hub's of the same name, which
+// is delivered without the label instanceLabel. A work without an AppProject is not outdated. If
+// the hub's AppProject has invalid sync windows, the work is outdated, and the write reports the
+// error.
 func Outdated(work *manifestcache.Work, project *argocd.AppProject, instanceLabel string) bool {
 	if work.Stored.ProjectHash == "" || project.Name != work.Stored.Project {
 		return false

@@ -13,12 +13,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// CarriedRequest returns r with the operation and the refresh that the Application in
-// a stored spec carries. An error says that the Application cannot be decoded.
+// CarriedRequest returns r with the operation and the refresh of the Application in a stored spec.
+// It returns an error if the Application cannot be decoded.
 func CarriedRequest(spec *workv1.ManifestWorkSpec, r request.Request) (request.Request, error) {
 	manifests := spec.Workload.Manifests
 	if len(manifests) == 0 {
-		return r, nil // another writer has emptied it: there is nothing to keep
+		return r, nil // another writer has emptied the spec
 	}
 	var app deliveredApplication
 	if err := json.Unmarshal(manifests[len(manifests)-1].Raw, &app); err != nil {
@@ -28,8 +28,8 @@ func CarriedRequest(spec *workv1.ManifestWorkSpec, r request.Request) (request.R
 	return r, nil
 }
 
-// TakeProjects gives the AppProjects in spec the content that those of the same name
-// have in want, and reports whether one had another.
+// TakeProjects replaces the AppProjects in spec by those of the same name in want, and reports
+// whether one differed.
 func TakeProjects(spec, want *workv1.ManifestWorkSpec) (changed bool, err error) {
 	wanted := map[deliveredID]json.RawMessage{}
 	for _, m := range want.Workload.Manifests {
@@ -52,9 +52,9 @@ func TakeProjects(spec, want *workv1.ManifestWorkSpec) (changed bool, err error)
 	return changed, nil
 }
 
-// UpdateProjects gives the AppProjects in a stored spec the content that the hub's of the
-// same name have, and reports whether one had another. get returns nil for one that the hub
-// does not have any more, which stays as it is.
+// UpdateProjects replaces the AppProjects in a stored spec by the hub's of the same name, and
+// reports whether one differed. get returns nil if the hub has no such AppProject. The stored one
+// stays then.
 func UpdateProjects(spec *workv1.ManifestWorkSpec, cluster, instanceLabel string, get func(name string) (*argocd.AppProject, error)) (changed bool, err error) {
 	for i := range spec.Workload.Manifests {
 		m := &spec.Workload.Manifests[i]
@@ -83,7 +83,7 @@ func UpdateProjects(spec *workv1.ManifestWorkSpec, cluster, instanceLabel string
 	return changed, nil
 }
 
-// SpecPatch returns the JSON patch that gives a stored work its changed spec.
+// SpecPatch returns the JSON patch that writes the changed spec of a work.
 func SpecPatch(work *workv1.ManifestWork) (json.RawMessage, error) {
 	return patchOf(work.ResourceVersion, patchOperation{"replace", "/spec", &work.Spec})
 }

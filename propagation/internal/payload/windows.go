@@ -12,14 +12,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// windowsFor returns the sync windows of an AppProject as they mean on a managed cluster
-// what they say on the hub. Argo CD matches their clusters against the
-// destination of the Application as it is written (SyncWindows.Matches), and there that is
-// the cluster itself, by name or by server, unless an annotation names another one. The
-// Applications of a project share it there, so it is the same for all of them: a window
-// about the cluster is about both names, and what may be about another destination stays.
-// Only a pattern that would be about the cluster by chance goes, and a window that thereby
-// selects nothing.
+// windowsFor returns the sync windows of an AppProject so that they select the same Applications on
+// a managed cluster as on the hub. Argo CD matches their clusters with the destination of the
+// Application as written (SyncWindows.Matches). On the managed cluster, the destination is the
+// cluster itself, by name or by server, unless an annotation names another one.
+//
+// The Applications of a project share it on the cluster, so the result is the same for all of them.
+// A window for the cluster gets both names. Patterns for other destinations stay. A pattern that
+// would match the cluster only by chance is removed. A window that then selects nothing is removed
+// as well.
 func windowsFor(windows []json.RawMessage, cluster string) ([]json.RawMessage, error) {
 	kept := make([]json.RawMessage, 0, len(windows))
 	for _, window := range windows {
@@ -34,7 +35,7 @@ func windowsFor(windows []json.RawMessage, cluster string) ([]json.RawMessage, e
 	return kept, nil
 }
 
-// windowList returns the windows in a list; what is no list is the API server's affair.
+// windowList returns the windows in a list. The API server validates anything else.
 func windowList(raw json.RawMessage) (windows []json.RawMessage) {
 	if json.Unmarshal(raw, &windows) != nil {
 		return nil
@@ -42,7 +43,7 @@ func windowList(raw json.RawMessage) (windows []json.RawMessage) {
 	return windows
 }
 
-// syncWindow is what a sync window selects.
+// syncWindow has the fields by which a sync window selects Applications.
 type syncWindow struct {
 	Clusters     []string `json:"clusters"`
 	Applications []string `json:"applications"`
@@ -50,12 +51,11 @@ type syncWindow struct {
 	And          bool     `json:"andOperator"`
 }
 
-// windowFor returns one window as a cluster gets it; selects is false when nothing is left
-// that it could select.
+// windowFor returns a window for a cluster. selects is false if it cannot select anything there.
 func windowFor(window json.RawMessage, cluster string) (delivered json.RawMessage, selects bool, err error) {
 	var w syncWindow
 	if err := json.Unmarshal(window, &w); err != nil || len(w.Clusters) == 0 {
-		return window, true, nil //nolint:nilerr // nothing to rewrite, or nothing that Argo CD can read
+		return window, true, nil //nolint:nilerr // nothing to rewrite, or nothing that Argo CD can decode
 	}
 	clusters := clustersFor(w.Clusters, cluster)
 	if slices.Equal(clusters, w.Clusters) {
@@ -78,7 +78,7 @@ func windowFor(window json.RawMessage, cluster string) (delivered json.RawMessag
 	return delivered, true, err
 }
 
-// clustersFor returns the patterns of a window as a cluster gets them.
+// clustersFor returns the cluster patterns of a window for a cluster.
 func clustersFor(patterns []string, cluster string) []string {
 	own := []string{argocd.InClusterName, argocd.InClusterServer}
 	about := func(p string) bool {
@@ -96,22 +96,20 @@ func clustersFor(patterns []string, cluster string) []string {
 	return kept
 }
 
-// Windowed reports whether a sync window of an AppProject would be about an Application on
-// the managed cluster that it is delivered to, by the rules of Argo CD
-// (SyncWindows.Matches). A spec that cannot be read has no windows.
+// Windowed reports whether a sync window of an AppProject selects an Application on its managed
+// cluster, by the rules of Argo CD (SyncWindows.Matches). A malformed spec has no windows.
 func Windowed(project json.RawMessage, app *argocd.Application) bool {
 	return slices.ContainsFunc(windowsOf(project, app), func(w windowOf) bool { return w.there })
 }
 
-// WindowEscaped reports whether a sync window of a delivered AppProject is about an
-// Application on the hub, but not on its managed cluster, since an annotation names another
-// destination there.
+// WindowEscaped reports whether a sync window of a delivered AppProject selects an Application on
+// the hub, but not on its managed cluster, because an annotation names another destination there.
 func WindowEscaped(project json.RawMessage, app *argocd.Application) bool {
 	return slices.ContainsFunc(windowsOf(project, app), func(w windowOf) bool { return w.hub && !w.there })
 }
 
-// windowOf is whether a window is about an Application on the hub, by the managed cluster
-// that it is delivered to, and on that cluster.
+// windowOf has two results for a window: hub, whether it selects an Application with its managed
+// cluster as the destination, and there, whether it does so on that cluster.
 type windowOf struct{ hub, there bool }
 
 func windowsOf(project json.RawMessage, app *argocd.Application) []windowOf {
@@ -132,7 +130,7 @@ func windowsOf(project json.RawMessage, app *argocd.Application) []windowOf {
 	for _, raw := range windowList(p.SyncWindows) {
 		var hub, there syncWindow
 		if json.Unmarshal(raw, &hub) != nil {
-			continue // Argo CD cannot read it either
+			continue // Argo CD cannot decode it either
 		}
 		if delivered, _, err := windowFor(raw, cluster); err != nil || len(delivered) > 0 && json.Unmarshal(delivered, &there) != nil {
 			continue
@@ -145,12 +143,12 @@ func windowsOf(project json.RawMessage, app *argocd.Application) []windowOf {
 	return found
 }
 
-// matchesAny reports whether a pattern matches one of some values that are given.
+// matchesAny reports whether a pattern matches one of the values that are not empty.
 func matchesAny(p string, values []string) bool {
 	return slices.ContainsFunc(values, func(v string) bool { return v != "" && pattern.Glob(p, v) })
 }
 
-// selects reports whether a window is about an Application of that destination.
+// selects reports whether a window selects an Application with that destination.
 func (w syncWindow) selects(app, namespace, name, server string) bool {
 	given, met := 0, 0
 	for _, list := range []struct {

@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// What a sync window says on the hub about clusters holds on the managed cluster, by
-// whichever of its two names for itself a delivered Application has it as destination.
+// What a sync window on the hub selects by cluster is also selected on the managed cluster,
+// whichever of the cluster's two names a delivered Application has as its destination.
 func TestWindowsFor(t *testing.T) {
 	const here = `"in-cluster","https://kubernetes.default.svc"`
 	for _, c := range []struct{ reason, windows, want string }{

@@ -15,37 +15,37 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Ending is what the last version of a ManifestWork says about its end. The work agent
-// ignores a work that is being deleted: how it ends must be in the work, and applied,
-// before.
+// Ending describes the last version of a ManifestWork. The work agent ignores a work that is being
+// deleted. So the ending has to be written into the work and applied before the work is deleted.
 type Ending struct {
-	// Orphan: everything that is delivered stays.
+	// Orphan keeps everything that was delivered on the cluster.
 	Orphan bool
-	// BySet: it is the ApplicationSet that said so.
+	// BySet is true if the ApplicationSet asks for Orphan.
 	BySet bool
-	// Finalizers of the delivered Application, which decide whether Argo CD prunes what it
-	// deployed. An end that orphans leaves them as they are.
+	// Finalizers of the delivered Application decide whether Argo CD prunes what it deployed. An
+	// ending with Orphan does not change them.
 	Finalizers []string
-	// WithoutAutomation: an orphan that its tenant may not have synced any more.
+	// WithoutAutomation stops automated syncs of an orphan, because its tenant has lost a
+	// permission.
 	WithoutAutomation bool
-	// Resume: a pause of syncs is over, and the automation that it took out comes back.
+	// Resume restores the automation that a pause of syncs has removed.
 	Resume bool
 }
 
-// Requests of an Application that is to go without what it deployed, and of one that is to stay
-// and not to sync by itself.
+// These requests mark an ending that keeps what the Application deployed, and one that keeps the
+// Application without automated syncs.
 const (
 	endRequest  = "end-without-cascade"
 	stayRequest = "stay-without-automation"
 )
 
-// keepsDeployed reports whether the Application goes and what it deployed stays.
+// keepsDeployed reports whether the Application is removed and what it deployed stays.
 func (e Ending) keepsDeployed() bool {
 	return !e.Orphan && len(e.Finalizers) == 0
 }
 
-// request returns what marks the Application whose state proves that the end is applied, "" for
-// an end that needs no proof.
+// request returns the mark of the Application by which its report proves the ending, or "" if the
+// ending needs no proof.
 func (e Ending) request() string {
 	switch {
 	case e.keepsDeployed():
@@ -56,20 +56,20 @@ func (e Ending) request() string {
 	return ""
 }
 
-// Proof is what the agent has reported of an Application as [EndingOf] has it. A field that
-// another field manager has set, too, is not removed by the agent's server-side apply.
+// Proof is what the agent has reported about an Application with the ending. The agent's
+// server-side apply does not remove a field that another field manager has set as well.
 type Proof struct {
-	// Known: it has reported on the Application with that request.
+	// Known is true if the agent has reported on the Application with that request.
 	Known bool
-	// Finalizer is one with which Argo CD would prune what has to stay, Manager a field manager
-	// with whose automation it would go on syncing; empty for none.
+	// Finalizer is one that makes Argo CD prune what has to stay. Manager is a field manager that
+	// has set the automation. Both are empty if there is none.
 	Finalizer, Manager string
 }
 
-// Done reports whether the end is as it has to be.
+// Done reports whether the ending is applied completely.
 func (p Proof) Done() bool { return p.Known && p.Finalizer == "" && p.Manager == "" }
 
-// ProofOf returns what proves an end. One that needs no proof is always known.
+// ProofOf returns the proof of an ending. The proof is always known if none is needed.
 func ProofOf(work *workv1.ManifestWork, e Ending) (p Proof) {
 	request := e.request()
 	if request == "" {
@@ -91,7 +91,7 @@ func ProofOf(work *workv1.ManifestWork, e Ending) (p Proof) {
 	return p
 }
 
-// askForProof adds the feedback that [ProofOf] reads to that of the manifest.
+// askForProof adds the feedback rules that [ProofOf] needs to the manifest.
 func askForProof(spec *workv1.ManifestWorkSpec, manifest json.RawMessage) {
 	var app deliveredApplication
 	_ = json.Unmarshal(manifest, &app) // it was encoded just now
@@ -105,10 +105,9 @@ func askForProof(spec *workv1.ManifestWorkSpec, manifest json.RawMessage) {
 	}
 }
 
-// EndingOf returns a stored ManifestWork's spec as it has to be before the work is deleted,
-// and whether it is so already. A request that is still in the work is taken out of a spec
-// that changes: the agent would apply it again. The error names a manifest that cannot be
-// decoded.
+// EndingOf returns a stored ManifestWork's spec with its ending, and whether the work has it
+// already. If the spec changes, the request in the work is removed, because the agent would apply
+// it again. The error names a manifest that cannot be decoded.
 func EndingOf(stored *workv1.ManifestWork, e Ending) (spec *workv1.ManifestWorkSpec, same bool, err error) {
 	spec = stored.Spec.DeepCopy()
 	marked := stored.Annotations[contract.OnWithdrawAnnotation] != ""
@@ -142,8 +141,8 @@ func EndingOf(stored *workv1.ManifestWork, e Ending) (spec *workv1.ManifestWorkS
 	return spec, same, nil
 }
 
-// endingManifest returns a delivered Application as it has to be at its end, nil when it is. mark
-// is that of a pause.
+// endingManifest returns a delivered Application with its ending, or nil if nothing differs. mark
+// is the mark of a pause.
 func endingManifest(raw json.RawMessage, e Ending, mark string) (json.RawMessage, error) {
 	var app deliveredApplication
 	if err := json.Unmarshal(raw, &app); err != nil {
@@ -183,8 +182,8 @@ func endingManifest(raw json.RawMessage, e Ending, mark string) (json.RawMessage
 	return encode("Application", app)
 }
 
-// WithoutRequest takes a one-time request that has been out of the Application that a spec
-// delivers, so that the agent does not apply it again.
+// WithoutRequest removes a finished one-time request from the Application that a spec delivers, so
+// that the agent does not apply it again.
 func WithoutRequest(spec *workv1.ManifestWorkSpec) (err error) {
 	last := len(spec.Workload.Manifests) - 1
 	if last < 0 {
@@ -212,8 +211,8 @@ func withoutRequestIn(raw json.RawMessage) (json.RawMessage, error) {
 	return encode("Application", app)
 }
 
-// EndPatch returns the JSON patch that gives a stored work the spec of [EndingOf], marks one that
-// orphans, and notes the automation that is taken out as a pause of syncs does.
+// EndPatch returns the JSON patch that writes the spec of [EndingOf] into a stored work. It adds
+// the mark of an orphan, and notes removed automation as a pause of syncs does.
 func EndPatch(stored *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e Ending) (json.RawMessage, error) {
 	want := map[string]string{}
 	if e.Orphan {
@@ -229,7 +228,7 @@ func EndPatch(stored *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e Endi
 		if err != nil {
 			return nil, err
 		}
-		if mark != pauseMark { // there is one to note
+		if mark != pauseMark { // there is automation to note
 			want[contract.PausedAnnotation] = mark
 		}
 	}

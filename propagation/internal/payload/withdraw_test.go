@@ -49,8 +49,8 @@ func TestOnDelete(t *testing.T) {
 	}
 }
 
-// What the last version of a work says decides what its end does: finalizers as the hub has
-// them, everything stays, or an orphan that does not sync any more.
+// The last version of a work decides what its deletion does: finalizers as on the hub, everything
+// stays, or an orphan that does not sync any more.
 func TestEndingOf(t *testing.T) {
 	const automated = `{"destination":{"server":"https://kubernetes.default.svc"},"project":"p","syncPolicy":{"automated":{"prune":true}}}`
 	cascade := []string{argocd.ResourcesFinalizer}
@@ -131,8 +131,8 @@ func TestEndPatch(t *testing.T) {
 	}
 }
 
-// Who said that what is delivered stays is in the mark, and so is the automation that an end takes
-// out: both count when the end is taken back.
+// The mark has who asked for the orphan, and the automation that an ending removes. Both count if
+// the ending is reverted.
 func TestEndPatch_notes(t *testing.T) {
 	stored, err := ManifestWork(Inputs{Application: adopting("", `{"destination":{"server":"https://kubernetes.default.svc"},"syncPolicy":{"automated":{"prune":true}}}`)})
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// ManifestWork returns the wanted work, without its name. Every field that the
-// API server would default is set, so that the stored spec is the wanted one. An
-// Application whose spec is no object is an error that only its author can mend.
+// ManifestWork returns the desired work without its name. It sets every field that the API server
+// would default, so that the stored spec equals the desired one. It returns an error if the
+// Application's spec is not an object, which only its author can correct.
 func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace:   p.Application.Annotations[contract.ClusterAnnotation],
@@ -33,7 +33,7 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 		return nil, err
 	}
 	p.Request.Annotate(work.Annotations)
-	// A later manifest needs the earlier ones: the agent applies them in order.
+	// The agent applies manifests in order, and later ones depend on earlier ones.
 	if err := addShared(&work.Spec, p); err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	return work, nil
 }
 
-// addShared adds what several Applications may share on the managed cluster, their
-// namespace and their AppProject.
+// addShared adds the manifests that Applications on a managed cluster may share: their namespace
+// and their AppProject.
 func addShared(spec *workv1.ManifestWorkSpec, p Inputs) error {
 	if p.CreateNamespace {
 		manifest, err := namespaceManifest(DeliveredNamespace(p.Application))
@@ -64,7 +64,7 @@ func addShared(spec *workv1.ManifestWorkSpec, p Inputs) error {
 		id := workv1.ResourceIdentifier{Resource: "namespaces", Name: DeliveredNamespace(p.Application)}
 		add(spec, manifest, workv1.ManifestConfigOption{
 			ResourceIdentifier: id,
-			// a namespace that exists, or that another client labels later, is not changed
+			// an existing namespace, or labels that another client adds later, do not change
 			UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly},
 			FeedbackScrapeType: workv1.FeedbackPollType,
 		})
@@ -84,8 +84,8 @@ func addShared(spec *workv1.ManifestWorkSpec, p Inputs) error {
 	return nil
 }
 
-// OnDelete says in a work of ours what becomes of what it delivers when it is deleted: all
-// of it stays, or, but for what several Applications may share, goes.
+// OnDelete sets what happens to the delivered objects when a work is deleted. With orphan, all of
+// them stay. Otherwise only those stay that several Applications may share.
 func OnDelete(work *workv1.ManifestWork, orphan bool) {
 	delete(work.Annotations, contract.OnWithdrawAnnotation)
 	if orphan {
@@ -114,7 +114,7 @@ func workAnnotations(app *argocd.Application) map[string]string {
 	return annotations
 }
 
-// Size returns the bytes that the hub's ManifestWork limit counts.
+// Size returns the number of bytes that count for the hub's limit of a ManifestWork.
 func Size(work *workv1.ManifestWork) int {
 	size := 0
 	for i := range work.Spec.Workload.Manifests {

@@ -11,13 +11,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Condition types on a hub Application that say what was decided.
+// These condition types on a hub Application report a decision.
 const (
 	ErrorCondition   = contract.DeliveryErrorCondition
 	WarningCondition = contract.DeliveryWarningCondition
 )
 
-// Reasons of messages, as in Events and metrics.
+// These are the reasons of messages in Events and metrics.
 const (
 	ReasonDelivered      = "Delivered"
 	ReasonInvalidLabel   = "InvalidLabel"
@@ -54,38 +54,38 @@ const (
 	ReasonProjectDenied   = "ProjectNotAllowed"
 )
 
-// Message is one thing to say on an Application: why it is not delivered, or what
-// is wrong although it is. The text ends with the remedy.
+// Message is a message on an Application: why it is not delivered, or a problem with its delivery.
+// The text ends with the remedy.
 type Message struct {
 	Reason, Text string
 }
 
-// Severity is how bad a refusal is.
+// Severity is the severity of a refusal.
 type Severity int
 
-// Severities.
+// These are the severities.
 const (
 	SeverityError   Severity = iota
-	SeverityWarning          // the refusal is the user's own wish or slip
+	SeverityWarning          // the user asks for it or has an invalid setting
 )
 
-// Decision is what is to be done with an Application.
+// Decision is the reported decision about an Application.
 type Decision struct {
-	// Deliver: it is delivered as it asks. Otherwise what was delivered before stays, unless it ends
-	// for a reason of its own.
+	// Deliver is true if the Application is delivered as desired. Otherwise existing works stay,
+	// unless they are removed for another reason.
 	Deliver bool
-	// Refusal says why it is not delivered; empty when no label asks for delivery.
+	// Refusal is why the Application is not delivered. It is empty if no label asks for delivery.
 	Refusal Message
-	// Severity is that of the refusal.
+	// Severity is the severity of the refusal.
 	Severity Severity
-	// Withdrawn: nothing of it is left on the hub.
+	// Withdrawn is true if no work of the Application exists on the hub.
 	Withdrawn bool
-	// Warnings go with a delivery.
+	// Warnings are problems that do not prevent the delivery.
 	Warnings []Message
 }
 
-// Reason returns why an Application is not delivered, else what its first warning is
-// about, else [ReasonDelivered]; "" for one that asks for nothing.
+// Reason returns the reason of the refusal or of the first warning, else [ReasonDelivered]. It
+// returns "" if the Application does not ask for delivery.
 func (d Decision) Reason() string {
 	switch {
 	case !d.Deliver:
@@ -101,15 +101,15 @@ func Refuse(reason, format string, args ...any) *Decision {
 	return &Decision{Refusal: Message{reason, fmt.Sprintf(format, args...)}}
 }
 
-// RefuseAsWarning returns the same as a warning.
+// RefuseAsWarning returns the same with the severity of a warning.
 func RefuseAsWarning(reason, format string, args ...any) *Decision {
 	d := Refuse(reason, format, args...)
 	d.Severity = SeverityWarning
 	return d
 }
 
-// IsClusterName reports whether a ManagedCluster, and with it a namespace, can be
-// called that. There is positively no cluster of another name.
+// IsClusterName reports whether a ManagedCluster, and its namespace, can have that name. A cluster
+// with another name cannot exist.
 func IsClusterName(name string) bool {
 	return name != "" && len(validation.IsDNS1123Subdomain(name)) == 0 && len(name) <= validation.DNS1123LabelMaxLength
 }

@@ -11,18 +11,19 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// DeletionPolicy is what becomes of what is delivered when its delivery ends.
+// DeletionPolicy is what happens to the delivered objects when a delivery is removed.
 type DeletionPolicy struct {
-	// Word is [payload.DeletionPrune], [payload.DeletionOrphan], or empty where neither is said.
+	// Word is [payload.DeletionPrune] or [payload.DeletionOrphan], or empty if the annotation has
+	// neither.
 	Word string
-	// Abandon: a deleted Application is released without waiting for its clusters.
+	// Abandon releases a deleted Application without waiting for its clusters.
 	Abandon bool
-	// Problem says what is wrong with a value that cannot be followed; nothing is withdrawn then.
+	// Problem is what is invalid in the value. Nothing is removed then.
 	Problem string
 }
 
-// ParseDeletionPolicy reads the value of the annotation of an Application, which on names,
-// or of an ApplicationSet, which cannot abandon.
+// ParseDeletionPolicy parses the annotation of the object that on names. ofSet is true for an
+// ApplicationSet, which cannot abandon.
 func ParseDeletionPolicy(value, on string, ofSet bool) (p DeletionPolicy) {
 	if value == "" {
 		return p

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policy reads what people set that permits, delays or ends a delivery (pauses, deletion
-// policies, allowed namespaces, global projects), and has the [Decision] that is reported on an
-// Application. It is pure.
+// Package policy parses the settings that permit, delay or remove a delivery: pauses, deletion
+// policies, allowed namespaces, global projects. [Decision] is what is reported on an Application.
+// The package is pure.
 package policy

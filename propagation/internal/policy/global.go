@@ -13,15 +13,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// SettingError is the error of an invalid setting of the hub's Argo CD.
+// SettingError reports an invalid setting of the hub's Argo CD.
 type SettingError struct{ Err error }
 
-// Error names the setting.
+// Error returns a message that names the setting.
 func (e *SettingError) Error() string {
 	return fmt.Sprintf("%s of ConfigMap %s: %v", argocd.GlobalProjectsKey, argocd.ConfigMapName, e.Err)
 }
 
-// Unwrap returns the reason.
+// Unwrap returns the cause.
 func (e *SettingError) Unwrap() error { return e.Err }
 
 type globalProject struct {
@@ -36,9 +36,9 @@ func globalProjects(setting string) (list []globalProject, err error) {
 	return list, nil
 }
 
-// GlobalProjects returns the names of the global projects that an AppProject inherits from, in
-// order, by the rules of Argo CD (util/argo, GetGlobalProjects). The error is a [SettingError].
-// Argo CD ignores an invalid setting; the lists of the global projects would be lost then.
+// GlobalProjects returns the names of the global projects from which an AppProject inherits, in
+// order, by the rules of Argo CD (util/argo, GetGlobalProjects). An invalid setting is a
+// [SettingError]. Argo CD ignores it, but then the lists of the global projects would be lost.
 func GlobalProjects(setting string, project *argocd.AppProject) ([]string, error) {
 	list, err := globalProjects(setting)
 	if err != nil {
@@ -57,7 +57,7 @@ func GlobalProjects(setting string, project *argocd.AppProject) ([]string, error
 	return names, nil
 }
 
-// IsGlobalProject reports whether other AppProjects may inherit from that of a name.
+// IsGlobalProject reports whether other AppProjects may inherit from the AppProject with that name.
 func IsGlobalProject(setting, name string) bool {
 	list, err := globalProjects(setting)
 	for i := range list {
@@ -65,5 +65,5 @@ func IsGlobalProject(setting, name string) bool {
 			return true
 		}
 	}
-	return err != nil // then all are looked at
+	return err != nil // if invalid, each one may be a global project
 }

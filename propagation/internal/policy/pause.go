@@ -11,26 +11,25 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Words of the pause annotation, by rising rank.
+// The words of the pause annotation are in rising order.
 const (
-	PauseDelivery = "delivery" // ManifestWorks stay as they are
-	PauseSync     = "sync"     // besides, the managed cluster's Argo CD does not sync by itself
+	PauseDelivery = "delivery" // ManifestWorks stay unchanged
+	PauseSync     = "sync"     // also, the managed cluster's Argo CD does not sync by itself
 )
 
-// Pause is what keeps an Application's ManifestWorks as they are; the zero Pause does
-// not.
+// Pause keeps an Application's ManifestWorks unchanged. The zero Pause does not.
 type Pause struct {
 	Word string
-	// Until is when it ends by itself, the zero time for never.
+	// Until is when the pause expires, or the zero time for never.
 	Until time.Time
 	// By names the annotation or claim, and the object that has it.
 	By string
-	// Problem says what is wrong with the value, which then counts as [PauseDelivery].
+	// Problem is what is invalid in the value, which then counts as [PauseDelivery].
 	Problem string
 }
 
-// ParsePause reads the value of an annotation or claim, "delivery" or "sync", optionally with
-// " until <RFC 3339>". One whose time has passed is none.
+// ParsePause parses the value of an annotation or claim: "delivery" or "sync", optionally with "
+// until <RFC 3339>". An expired pause is the zero Pause.
 func ParsePause(value, by string, now time.Time) Pause {
 	fields := strings.Fields(value)
 	if len(fields) == 0 {
@@ -42,7 +41,7 @@ func ParsePause(value, by string, now time.Time) Pause {
 	case len(fields) == 3 && fields[1] == "until":
 		until, err := time.Parse(time.RFC3339, fields[2])
 		good = good && err == nil
-		p.Until, passed = until.UTC(), !until.After(now) // the zero time has passed, too
+		p.Until, passed = until.UTC(), !until.After(now) // the zero time has also passed
 	case len(fields) != 1:
 		good = false
 	}
@@ -56,7 +55,7 @@ func ParsePause(value, by string, now time.Time) Pause {
 	return p
 }
 
-// StrongestPause returns the pause that counts of several.
+// StrongestPause returns the pause that counts among several.
 func StrongestPause(pauses ...Pause) Pause {
 	var best Pause
 	for _, p := range pauses {
@@ -69,7 +68,7 @@ func StrongestPause(pauses ...Pause) Pause {
 	return best
 }
 
-// Left returns for how long the pause goes on, 0 for until an operator ends it.
+// Left returns the remaining time of the pause, or 0 if only an operator ends it.
 func (p Pause) Left(now time.Time) time.Duration {
 	if p.Until.IsZero() {
 		return 0
@@ -77,7 +76,7 @@ func (p Pause) Left(now time.Time) time.Duration {
 	return max(p.Until.Sub(now), time.Millisecond)
 }
 
-// Decision is what is said of a paused Application for which something waits.
+// Decision returns the report of a paused Application with a change that waits.
 func (p Pause) Decision(what string) Decision {
 	if p.Problem != "" {
 		return *RefuseAsWarning(ReasonInvalidTarget, contract.DeliveryPaused+" by %s, whose value is invalid: %s", p.By, p.Problem)

@@ -5,7 +5,7 @@ package policy
 
 import "encoding/json"
 
-// SignaturesOf returns the field of a project's spec that demands signed commits, "" for none.
+// SignaturesOf returns the field of a project's spec that requires signed commits, or "".
 func SignaturesOf(project json.RawMessage) string {
 	var p struct {
 		SignatureKeys   []json.RawMessage `json:"signatureKeys"`

@@ -12,21 +12,19 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd/pattern"
 )
 
-// The Argo CD of a managed cluster takes every Application in its own namespace for
-// one of its administrator's, and the hub's never looks at a pulled one. So what
-// Argo CD would hold against an Application outside its namespace is held against it
-// here, before it leaves the hub. Applications of the Argo CD namespace are the
-// administrator's own and go where they like.
+// The Argo CD of a managed cluster treats every Application in its own namespace as its
+// administrator's. The hub's Argo CD never checks a pulled Application. So propagation checks here,
+// before the delivery, what Argo CD would check for an Application outside its namespace.
+// Applications in the Argo CD namespace belong to the administrator and may use any namespace.
 
-// AppNamespace lets the Applications of hub namespaces go to another namespace on
-// managed clusters.
+// AppNamespace lets the Applications of hub namespaces use another namespace on managed clusters.
 type AppNamespace struct {
-	// Hub is a [pattern.Glob] for the hub Application's namespace, Target the
-	// namespace that it may be delivered to.
+	// Hub is a [pattern.Glob] for the namespace of the hub Application. Target is the namespace to
+	// which it may be delivered.
 	Hub, Target string
 }
 
-// AppNamespaces is a list of them, and the value of a flag.
+// AppNamespaces is a list of [AppNamespace] and the value of a flag.
 type AppNamespaces []AppNamespace
 
 // String returns the list as [AppNamespaces.Set] takes it.
@@ -38,8 +36,8 @@ func (l *AppNamespaces) String() string {
 	return strings.Join(pairs, ",")
 }
 
-// Set replaces the list by one of pairs "<hub namespace>=<target namespace>" with
-// commas between them; a glob with alternatives must be given as several pairs.
+// Set replaces the list. The value has pairs "<hub namespace>=<target namespace>" with commas
+// between them. A glob with alternatives has to be given as several pairs.
 func (l *AppNamespaces) Set(value string) error {
 	*l = nil
 	for pair := range strings.SplitSeq(value, ",") {

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// foreignRecheck is how often a Secret of another writer is read again; its
-	// deletion is no event, since only Secrets with our label are watched.
+	// foreignRecheck is how often a Secret of another writer is read again. Its deletion causes no
+	// event, because only Secrets with our label are watched.
 	foreignRecheck = time.Minute
 
 	reasonSecretUsed = "ClusterSecretTaken"
@@ -35,20 +35,20 @@ const (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler keeps the cluster Secret of each ManagedCluster.
+// Reconciler keeps the cluster Secret of each ManagedCluster up to date.
 type Reconciler struct {
 	client client.Client
-	// live reads past the cache, which holds Secrets with a label only.
+	// live reads from the API server. The cache only has Secrets with our label.
 	live      client.Reader
 	namespace string
-	// instanceLabel is the label key of Options.
+	// instanceLabel is the label key of [Options.InstanceLabel].
 	instanceLabel string
 	recorder      events.EventRecorder
 
-	foreign sync.Map // clusters whose Secret is of another writer, as logged
+	foreign sync.Map // clusters whose Secret belongs to another writer, as logged
 }
 
-// Reconcile makes the Secret of one ManagedCluster what it should be.
+// Reconcile creates, updates or deletes the Secret of one ManagedCluster.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	cluster := &clusterv1.ManagedCluster{}
 	err := r.client.Get(ctx, request.NamespacedName, cluster)
@@ -75,8 +75,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !apierrors.IsAlreadyExists(err) {
 		return result, err
 	}
-	// The cache is behind, the Secret lost the label that it is cached by, or another
-	// writer (an operator, the cluster import of RHACM) made it.
+	// The cache is behind, the Secret has lost the label that the cache selects, or another writer
+	// created it (an operator, or the cluster import of RHACM).
 	secret, err = r.secret(ctx, r.live, request.Name)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -97,8 +97,8 @@ func (r *Reconciler) update(ctx context.Context, cluster *clusterv1.ManagedClust
 	return r.apply(ctx, secret, cluster)
 }
 
-// apply makes the one write that a Secret needs, if any; a cluster whose Secret another
-// client wrote is reconciled again soon.
+// apply makes the one write that a Secret needs, if any. If another client has written the Secret,
+// the cluster is reconciled again soon.
 func (r *Reconciler) apply(ctx context.Context, secret *corev1.Secret, cluster *clusterv1.ManagedCluster) (ctrl.Result, error) {
 	step, err := clustersecret.Plan(secret, cluster, r.namespace, r.instanceLabel, clustersecret.Every)
 	if err != nil {
@@ -111,7 +111,7 @@ func (r *Reconciler) apply(ctx context.Context, secret *corev1.Secret, cluster *
 	return ctrl.Result{}, err
 }
 
-// secret returns the Secret of a cluster's name, by any writer, or nil.
+// secret returns the Secret with a cluster's name, whoever wrote it, or nil.
 func (r *Reconciler) secret(ctx context.Context, reader client.Reader, cluster string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: r.namespace, Name: clustersecret.Name(cluster)}
@@ -124,8 +124,8 @@ func (r *Reconciler) secret(ctx context.Context, reader client.Reader, cluster s
 	return secret, nil
 }
 
-// recordForeign logs once, and records an Event, that another writer has the name of
-// a cluster's Secret.
+// recordForeign logs once, and records an Event, that the Secret of a cluster belongs to another
+// writer.
 func (r *Reconciler) recordForeign(ctx context.Context, cluster *clusterv1.ManagedCluster, secret *corev1.Secret) {
 	if _, known := r.foreign.LoadOrStore(cluster.Name, true); known {
 		return

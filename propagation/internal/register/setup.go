@@ -23,21 +23,21 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Options of [Setup].
+// Options are the settings of [Setup].
 type Options struct {
-	// Namespace is where the Argo CD of the hub looks for cluster Secrets.
+	// Namespace is the namespace in which the hub's Argo CD reads cluster Secrets.
 	Namespace string
-	// InstanceLabel is the label key that this Argo CD tracks resources by
-	// (application.instanceLabelKey in argocd-cm), beside its default key.
+	// InstanceLabel is the label key by which this Argo CD tracks resources
+	// (application.instanceLabelKey in argocd-cm), in addition to its default key.
 	InstanceLabel string
-	// Backoff decides when a failed cluster is tried again; nil: [boot.Backoff].
+	// Backoff decides when a failed cluster is tried again. nil uses [boot.Backoff].
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
 
-// Caches returns what the manager's cache must hold of Secrets, and of their data only
-// what is compared: for [Setup] those with our label in the first namespace; for who only
-// reads which clusters have agents, every one that Argo CD reads as a cluster in any of the
-// namespaces. Other Secrets never reach this process.
+// Caches returns the settings of the manager's cache for Secrets. The cache keeps only the compared
+// fields. For [Setup] it has the Secrets with our label in the first namespace. With agents, it has
+// every cluster Secret of Argo CD in all namespaces, to find argocd-agents. Other Secrets never
+// reach this process.
 func Caches(agents bool, namespaces ...string) map[client.Object]cache.ByObject {
 	selected := labels.Set{contract.RegisteredLabel: "true"}
 	if agents {
@@ -52,8 +52,8 @@ func Caches(agents bool, namespaces ...string) map[client.Object]cache.ByObject 
 	return map[client.Object]cache.ByObject{&corev1.Secret{}: {Namespaces: in, Label: labels.SelectorFromSet(selected), Transform: clustersecret.Transform}}
 }
 
-// Setup adds the controller to mgr, whose cache must be built with [Caches] and
-// whose scheme must know Secrets and ManagedClusters.
+// Setup adds the controller to mgr. The cache of mgr must be built with [Caches], and its scheme
+// must have Secrets and ManagedClusters.
 func Setup(mgr ctrl.Manager, options Options) error {
 	if options.Backoff == nil {
 		options.Backoff = boot.Backoff()

@@ -14,9 +14,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// newClaim returns an identity that no other request of any Application has, with
-// what is asked for by hash: "operation+refresh-<identity>-<hash>+<hash>". The
-// resource version is the moment at which it was first seen.
+// newClaim returns an identity that no other request has, with a hash of what is requested:
+// "operation+refresh-<identity>-<hash>+<hash>". The resource version stands for the time of the
+// first observation.
 func newClaim(app *argocd.Application, kinds []string) string {
 	hashes := make([]string, len(kinds))
 	for i, kind := range kinds {
@@ -35,9 +35,9 @@ func kindsOf(claim string) []string {
 	return strings.Split(kinds, "+")
 }
 
-// unchanged returns the kinds of a claim of which the hub still has what was claimed,
-// and those of which it has nothing any more. A claim without hashes, of an earlier
-// version, is taken for what the hub has.
+// unchanged compares a claim with the hub. same are the kinds that the hub still has as claimed.
+// gone are the kinds that the hub does not have any more. A claim without hashes, of an earlier
+// version, counts as unchanged.
 func unchanged(app *argocd.Application, claim string) (same []string, gone map[string]bool) {
 	var hashes []string
 	if parts := strings.Split(claim, "-"); len(parts) > 2 {
@@ -56,13 +56,13 @@ func unchanged(app *argocd.Application, claim string) (same []string, gone map[s
 	return same, gone
 }
 
-// ClaimMessage is what the condition says; its first word is the claim.
+// ClaimMessage returns the message of the condition. Its first word is the claim.
 func ClaimMessage(claim, cluster string) string {
 	return fmt.Sprintf("%s was sent to cluster %q; propagation removes it from this Application when the cluster has run it", claim, cluster)
 }
 
-// ClaimOf returns the claim among an Application's conditions, or "", and when it was
-// made, in whole seconds.
+// ClaimOf returns the claim from an Application's conditions, or "", and when it was made, in whole
+// seconds.
 func ClaimOf(conditions []appstatus.Condition) (claim string, made time.Time) {
 	for _, c := range conditions {
 		if c.Type == ClaimCondition {

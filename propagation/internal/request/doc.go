@@ -1,7 +1,6 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package request sees the one-time requests of a hub Application, an operation and a
-// refresh, through to its managed cluster. It is pure: [PlanFor] decides the next step
-// from what is stored.
+// Package request carries the one-time requests of a hub Application, an operation and a refresh,
+// to its managed cluster. It is pure: [PlanFor] decides the next step from what is stored.
 package request

@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// feedback is what the managed cluster says about a request, all from one state of
+// feedback is what the managed cluster reports about a request. All values come from one state of
 // its Application.
 type feedback struct {
 	request, owner, refresh, phase, startedAt string
@@ -26,24 +26,26 @@ func feedbackOf(work *manifestcache.Work) feedback {
 	}
 }
 
-// finished: the request was applied, and nothing of it is left to do.
+// finished reports whether the request was applied and all its kinds are done.
 func (f feedback) finished(sent string, kinds []string) bool {
 	return f.request == sent &&
 		(f.owner == "" || !slices.Contains(kinds, KindOperation)) &&
 		(f.refresh == "" || !slices.Contains(kinds, KindRefresh))
 }
 
-// applied: the request was applied.
+// applied reports whether the request was applied.
 func (f feedback) applied(sent string) bool {
 	return f.request != "" && (f.request == sent || f.request == strings.TrimSuffix(sent, terminateSuffix))
 }
 
-// running: Argo CD there is at it, so there is something to terminate.
+// running reports whether Argo CD on the cluster is running the operation, so that it can be
+// terminated.
 func (f feedback) running(sent string) bool {
 	return f.request == sent && f.owner != "" && f.phase == argocd.OperationRunning && f.startedAt != ""
 }
 
-// notApplied: the agent tried the work as it is now and could not apply the Application.
+// notApplied reports whether the agent could not apply the Application of the work's present
+// generation.
 func notApplied(work *manifestcache.Work) bool {
 	return work.Extra.Refusal != nil && work.Extra.Refusal.Generation == work.Generation
 }

@@ -11,7 +11,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// Kinds of request.
+// These are the kinds of request.
 const (
 	KindOperation = "operation"
 	KindRefresh   = "refresh"
@@ -19,45 +19,45 @@ const (
 	terminateSuffix = "/terminate"
 )
 
-// Step is what to do next about the request of an Application.
+// Step is the next step about the request of an Application.
 type Step int
 
-// Steps.
+// These are the steps.
 const (
-	StepSend   Step = iota // the work is to carry Plan.Request, which may be none
+	StepSend   Step = iota // the work has to carry Plan.Request, which may be empty
 	StepClaim              // give the request an identity
-	StepHold               // leave the Application in the work as it is: the managed cluster is at it
+	StepHold               // keep the Application in the work unchanged, because the cluster is running its request
 	StepFinish             // the request is done: remove Plan.Done and the claim
-	StepDrop               // the request was taken back, or never sent: remove the claim
+	StepDrop               // the request was cancelled or never sent: remove the claim
 )
 
-// Plan says what to do about a request.
+// Plan is what to do about a request.
 type Plan struct {
 	Step    Step
 	Request Request
-	// Replaced: the hub has another operation or refresh by now than the work, whose
-	// own is to be kept. It is next.
+	// Replaced is true if the hub has another operation or refresh than the work. The work keeps
+	// its own first.
 	Replaced bool
-	// Done are the kinds of the request that leave the hub with it.
+	// Done are the kinds of the request that are removed from the hub.
 	Done []string
 }
 
-// Known is what is known of a request beside the Application and the work.
+// Known is the state of a request that neither the Application nor the work has.
 type Known struct {
-	// Claim is that on the Application, "" without one.
+	// Claim is the claim on the Application, or "".
 	Claim string
-	// Unseen: the managed cluster cannot have seen what was claimed, unless its feedback
-	// says that it has.
+	// Unseen is true if the managed cluster cannot have received what was claimed, unless its
+	// feedback shows otherwise.
 	Unseen bool
-	// Refreshing is the identity that this process has given to the refresh that the
-	// Application asks for and nothing else with it. Refreshed: it has ended that one, and
-	// the Application is from before.
+	// Refreshing is the identity of a refresh that this process has sent, if the Application asks
+	// for it alone. Refreshed is true if this process has removed that refresh, and the Application
+	// is an older version.
 	Refreshing string
 	Refreshed  bool
 }
 
-// PlanFor decides from the Application, what is known of its request, and the work that
-// carries it, which may be nil.
+// PlanFor decides from the Application, the state of its request, and the work that carries it, or
+// nil.
 func PlanFor(app *argocd.Application, work *manifestcache.Work, k Known) Plan {
 	wanted, claim := wantedKinds(app), k.Claim
 	switch {
@@ -86,7 +86,7 @@ func PlanFor(app *argocd.Application, work *manifestcache.Work, k Known) Plan {
 	case strings.TrimSuffix(sent, terminateSuffix) == claim:
 		return planSent(app, r, sent, same, work, k.Unseen)
 	case len(same) < len(kinds):
-		return Plan{Step: StepDrop, Request: r} // nothing of it was sent
+		return Plan{Step: StepDrop, Request: r} // no part of it was sent
 	}
 	return planAfter(r, sent, work, k.Unseen)
 }
@@ -99,8 +99,8 @@ func sentWith(work *manifestcache.Work) string {
 	return work.Extra.Request
 }
 
-// planSent sees a request through that the work carries; same are the kinds of it that
-// the hub still has.
+// planSent plans the next step of a request that the work carries. same are the kinds that the hub
+// still has.
 func planSent(app *argocd.Application, r Request, sent string, same []string, work *manifestcache.Work, unseen bool) Plan {
 	kinds := kindsOf(r.ID)
 	changed := len(same) < len(kinds)
@@ -114,7 +114,7 @@ func planSent(app *argocd.Application, r Request, sent string, same []string, wo
 		return Plan{Request: r, Replaced: changed}
 	case reported.applied(sent):
 	case notApplied(work):
-		// The managed cluster refused it: a better one must not wait for it.
+		// The managed cluster refused it. A corrected request must not wait for it.
 		if changed {
 			return Plan{Step: StepDrop, Request: r}
 		}
@@ -127,16 +127,16 @@ func planSent(app *argocd.Application, r Request, sent string, same []string, wo
 	return Plan{Step: StepHold, Request: r, Replaced: changed}
 }
 
-// terminates reports whether a user asked to terminate the operation that runs on the cluster:
-// the status on the hub may still be of the one before.
+// terminates reports whether a user asked to terminate the operation that is running on the
+// cluster. The hub's status may still show the operation before.
 func terminates(app *argocd.Application, f feedback) bool {
 	startedAt, yes := terminated(app)
 	return yes && (startedAt == "" || startedAt == f.startedAt)
 }
 
-// planAfter sends a request to a work that may have an earlier one: that runs first,
-// for Argo CD loses an operation that is put in the place of a running one. For a refresh
-// alone none has to wait.
+// planAfter sends a request to a work that may have an earlier one. The earlier one has to finish
+// first, because Argo CD loses an operation that replaces a running one. A refresh alone does not
+// wait.
 func planAfter(r Request, sent string, work *manifestcache.Work, unseen bool) Plan {
 	if sent == "" || IsRefresh(sent) {
 		return Plan{Request: r}
@@ -152,7 +152,7 @@ func planAfter(r Request, sent string, work *manifestcache.Work, unseen bool) Pl
 	return Plan{Step: StepHold, Request: r, Replaced: true}
 }
 
-// wantedKinds returns what the hub Application asks for.
+// wantedKinds returns the kinds of request that the hub Application has.
 func wantedKinds(app *argocd.Application) []string {
 	var kinds []string
 	for _, kind := range []string{KindOperation, KindRefresh} {
@@ -163,7 +163,7 @@ func wantedKinds(app *argocd.Application) []string {
 	return kinds
 }
 
-// contentOf returns what the hub Application asks for of a kind, "" for nothing.
+// contentOf returns the content of a kind of request on the hub Application, or "".
 func contentOf(app *argocd.Application, kind string) string {
 	switch {
 	case kind == KindRefresh:

@@ -10,31 +10,31 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// A refresh that comes alone is asked for by every push to git, and twice does no harm:
-// it goes without a claim, and two writes are enough.
+// A refresh without an operation is requested by every push to git, and repeating it does no harm. So
+// it needs no claim and only two writes:
 //
-//	hub: refresh     -> the work carries it, with an identity that makes the agent apply it
-//	feedback: done   -> the refresh leaves the Application, with the status that it led to
+// 	hub: refresh     -> the work carries it, with an identity that makes the agent apply it
+// 	feedback: done   -> the refresh leaves the Application, with the status that it led to
 //
-// The first is the only way to the managed cluster. The second is what Argo CD's clients
-// wait for: the cluster has compared. It also lets the next push be a change of
-// the Application. That the refresh at hand is the one in the work, and not a later one, is
-// remembered by the process that sent it: another process sends it once more. The work
-// keeps a refresh that has been until something else in it changes. The agent does not
-// apply it again meanwhile, for the manifest stays the same.
+// The first write is the only way to the managed cluster. Clients of Argo CD wait for the second one:
+// the cluster has compared. It also makes the next push a change of the Application again.
+//
+// The process that sent a refresh remembers that the work carries this refresh and not a later one.
+// Another process sends it once more. The work keeps a finished refresh until something else in it
+// changes. Meanwhile the agent does not apply it again, because the manifest does not change.
 
-// RefreshAnnotations are what a refresh is asked for with, and leaves with it.
+// RefreshAnnotations are the annotations of a refresh. They are removed with it.
 func RefreshAnnotations() []string {
 	return []string{argocd.RefreshAnnotation, argocd.HydrateAnnotation}
 }
 
-// IsRefresh reports whether an identity is that of a refresh that came alone.
+// IsRefresh reports whether an identity belongs to a refresh without an operation.
 func IsRefresh(id string) bool { return strings.HasPrefix(id, KindRefresh+"-") }
 
-// isRefresh reports whether a refresh is all that is asked for.
+// isRefresh reports whether a refresh is the only request.
 func isRefresh(wanted []string) bool { return len(wanted) == 1 && wanted[0] == KindRefresh }
 
-// planRefresh sees a refresh through that comes alone. Nothing waits for it.
+// planRefresh plans the next step of a refresh without an operation. Nothing waits for it.
 func planRefresh(app *argocd.Application, work *manifestcache.Work, k Known) Plan {
 	if k.Refreshed {
 		return Plan{}

@@ -13,39 +13,39 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Request is an operation or a refresh that the hub asks for once. Its way, unless it is
-// a refresh alone (see planRefresh):
+// Request is an operation or a refresh that the hub asks for once. A refresh alone has a shorter way
+// (see planRefresh). An operation has these steps:
 //
 //	hub: request           -> a claim on the Application gives it an identity
 //	hub: request and claim -> the work carries both
 //	feedback: done         -> request and claim leave the Application, in one write
 //	hub: no claim          -> the work drops the request
 //
-// Each step follows from what is stored, so a crash between any two repeats none
-// of them. Done is what the managed cluster proves: an Application that was
-// applied with this very request and whose .operation has no field manager any more. The
-// work keeps the request until then, because taking an operation out of a work
-// takes it out of the Application there, be it waiting or running. It does not run
-// again meanwhile: the agent does not apply an Application whose manifest has not
-// changed (that is what ignoreFields OnSpokeChange does), and we do not change it.
-// That the request stays on the hub until it is done also makes Argo CD's clients
-// there wait for the right thing, and lets them terminate it. One that takes its place
-// on the hub meanwhile is run next: the claim says which one is under way.
+// Each step follows from what is stored, so a crash between two steps repeats none of them. The managed
+// cluster proves that a request is done: the Application was applied with this request, and its
+// .operation has no field manager any more. The work keeps the request until then, because removing an
+// operation from the work would also remove a waiting or running one on the cluster. The operation does
+// not run again meanwhile. The agent does not apply an Application whose manifest has not changed
+// (ignoreFields with OnSpokeChange), and propagation does not change it.
 //
-// Everything else in the Application waits, too, for an Application that is applied
-// again runs the operation again. Only while the managed cluster cannot have seen it
-// (see [NeverSeen]) does the rest of the work change around it; AppProjects, which are
-// manifests of their own, change at any time.
+// The request also stays on the hub until it is done. So Argo CD's clients there wait for it, and can
+// terminate it. If another request replaces it on the hub, that one runs next: the claim names the
+// request that is running.
+//
+// All other changes of the Application wait as well, because applying it again would run the operation
+// again. There are two exceptions. While the managed cluster cannot have received the request (see
+// [NeverSeen]), the rest of the work may change. AppProjects are separate manifests and change at any
+// time.
 type Request struct {
-	// ID is the claim, "" without a request.
+	// ID is the claim, or "" without a request.
 	ID        string
 	Operation json.RawMessage
 	Refresh   string
-	// StartedAt is set when the operation, which began then, is to end early.
+	// StartedAt is when the operation started that has to be terminated, or "".
 	StartedAt string
 }
 
-// ClaimCondition on a hub Application names the request that is under way.
+// ClaimCondition is the condition of a hub Application that names the running request.
 const ClaimCondition = "PullDeliveryRequest"
 
 // Terminating reports whether a user of the hub asked to terminate an operation.
@@ -54,8 +54,8 @@ func Terminating(app *argocd.Application) bool {
 	return yes
 }
 
-// terminated returns when the operation began that a user of the hub asked to terminate, ""
-// where the hub does not know.
+// terminated returns when the operation started that a user of the hub asked to terminate.
+// startedAt is "" if the hub does not have it.
 func terminated(app *argocd.Application) (startedAt string, yes bool) {
 	var status struct {
 		OperationState struct {
@@ -67,15 +67,15 @@ func terminated(app *argocd.Application) (startedAt string, yes bool) {
 	return status.OperationState.StartedAt, err == nil && status.OperationState.Phase == argocd.OperationTerminating
 }
 
-// Annotate marks the work, and the Application in it, with the request.
+// Annotate adds the request to the annotations of the work or of its Application.
 func (r Request) Annotate(annotations map[string]string) {
 	if r.ID != "" {
 		annotations[contract.RequestAnnotation] = r.ID
 	}
 }
 
-// Status returns the status that ends an operation, as Argo CD's own API server
-// writes it; the managed cluster's controller owns everything else in there.
+// Status returns the status that terminates an operation, as Argo CD's own API server writes it.
+// The managed cluster's controller owns the rest of the status.
 func (r Request) Status() (json.RawMessage, error) {
 	if r.StartedAt == "" {
 		return nil, nil
@@ -91,7 +91,7 @@ func (r Request) Status() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// FeedbackPaths returns what the agent must report for the request to be seen through.
+// FeedbackPaths returns the paths that the agent has to report about the request.
 func (r Request) FeedbackPaths() []workv1.JsonPath {
 	if r.ID == "" {
 		return nil

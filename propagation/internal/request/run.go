@@ -15,19 +15,20 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Run says whose the last operation is that a managed cluster reports.
+// Run tells who asked for the last operation that a managed cluster reports.
 type Run struct {
-	// OfHub: the hub asked for it.
+	// OfHub is true if the hub asked for it.
 	OfHub bool
-	// Waits: the hub asks for an operation and shows none, and this is another one that has ended.
-	// Argo CD's clients remove the state of the operation before when they ask for the next.
+	// Waits is true if the hub asks for an operation that its status does not show, and another one
+	// has ended. Clients of Argo CD remove the state of the last operation when they ask for the
+	// next one.
 	Waits bool
-	// Operation is what the hub asked for, as the hub shows it; empty where the hub has another one
-	// by now.
+	// Operation is the operation in the form that the hub's status shows. It is empty if the hub
+	// asks for another one by now.
 	Operation appstatus.Fields
 }
 
-// RunOf decides from the Application and the work that carries it. The values of the work's
+// RunOf decides from the Application and the work that carries it. All values of the work's
 // feedback come from one state of the delivered Application.
 func RunOf(app *argocd.Application, work *manifestcache.Work) Run {
 	reported := feedbackOf(work)
@@ -38,14 +39,14 @@ func RunOf(app *argocd.Application, work *manifestcache.Work) Run {
 	}
 	conditions, err := appstatus.Conditions(app.Status)
 	if err != nil {
-		return another // nobody writes to such a status
+		return another // such a status is not written
 	}
 	claim, _ := ClaimOf(conditions)
 	switch {
 	case strings.TrimSuffix(sent, terminateSuffix) != claim, !slices.Contains(kindsOf(claim), KindOperation), !reported.applied(sent):
 		return another
 	case reported.owner != "" && !inProgress(reported.phase):
-		return another // the operation waits: what is reported is the one before
+		return another // the operation waits: the report is about the one before
 	}
 	run := Run{OfHub: true, Waits: another.Waits, Operation: appstatus.Fields{}}
 	if same, _ := unchanged(app, claim); slices.Contains(same, KindOperation) {
@@ -84,16 +85,16 @@ type info struct {
 	Value string `json:"value"`
 }
 
-// maxInfo is how many entries the hub shows of an operation's info.
+// maxInfo is how many entries of an operation's info the hub's status shows.
 const maxInfo = 16
 
-// shown returns the bounded part of an operation that the hub's status shows.
+// shown returns the part of an operation that the hub's status shows. Its size is bounded.
 func shown(raw json.RawMessage) appstatus.Fields {
 	var o operation
 	if json.Unmarshal(raw, &o) != nil {
 		return appstatus.Fields{} // of another version of Argo CD
 	}
-	var rejected contract.Rejected // the operation itself is whole
+	var rejected contract.Rejected // the operation itself stays complete
 	bound := func(texts ...*string) {
 		for _, text := range texts {
 			*text = contract.Message(*text, &rejected)
@@ -114,8 +115,8 @@ func shown(raw json.RawMessage) appstatus.Fields {
 	return appstatus.FieldsOf(raw)
 }
 
-// State returns what a hub Application's status says of the last operation that its managed
-// cluster reports, as a part of a merge patch; nil for no operation.
+// State returns the operationState for a merge patch of the hub Application's status, or nil if the
+// cluster reports no operation.
 func (r Run) State(hub json.RawMessage, observed *status.Observation) any {
 	reported := observed.Operation
 	if reported.Phase == "" || r.Waits {
@@ -136,7 +137,7 @@ func (r Run) State(hub json.RawMessage, observed *status.Observation) any {
 		"finishedAt": appstatus.Optional(reported.FinishedAt), "message": appstatus.Optional(reported.Message),
 	}
 	if observed.OperationRevision != "" || len(observed.OperationRevisions) > 0 {
-		// the CRD wants a revision, be it that of no source
+		// the CRD requires a revision, even if there is no source
 		state["syncResult"] = appstatus.Fields{"revision": observed.OperationRevision, "revisions": appstatus.OptionalList(observed.OperationRevisions)}
 	}
 	another := was.StartedAt != reported.StartedAt
@@ -144,10 +145,10 @@ func (r Run) State(hub json.RawMessage, observed *status.Observation) any {
 	case another && !r.OfHub:
 		state["operation"] = appstatus.Fields{"initiatedBy": appstatus.Fields{"automated": true}}
 	case !another && len(r.Operation) == 0:
-		state["operation"] = appstatus.Fields{} // as it is
+		state["operation"] = appstatus.Fields{} // unchanged
 	}
 	if another || len(r.Operation) > 0 {
-		// Nothing of another operation may stay under the name of this one.
+		// Fields of another operation must not remain under the name of this one.
 		old := appstatus.FieldsOf(before.OperationState)
 		if !another {
 			old = appstatus.Fields{"operation": old["operation"]}
@@ -155,7 +156,7 @@ func (r Run) State(hub json.RawMessage, observed *status.Observation) any {
 		state = appstatus.Replace(old, state)
 	}
 	if !another && was.Phase == argocd.OperationTerminating && reported.Phase == argocd.OperationRunning {
-		// A user of the hub terminates it; the managed cluster has not got that yet.
+		// A user of the hub terminates it. The managed cluster has not received that yet.
 		state["phase"] = argocd.OperationTerminating
 	}
 	return state

@@ -150,7 +150,7 @@ func TestRun_State(t *testing.T) {
 	if got := hubs.State(nil, &status.Observation{}); got != nil {
 		t.Errorf("without an operation: %v", got)
 	}
-	// Kargo begins its operation anew when a finished one of another origin comes back.
+	// Kargo starts its operation again if a finished one of another origin reappears.
 	if got := (Run{Waits: true}).State(nil, &status.Observation{Operation: contract.OperationFeedback{Phase: "Succeeded", StartedAt: second}}); got != nil {
 		t.Errorf("the state of the operation before comes back: %v", got)
 	}

@@ -11,12 +11,13 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 )
 
-// NeverSeen reports whether a managed cluster cannot have seen what was written to the
-// hub after made: it has never been available, or it had fallen silent by then. The
-// hub calls a cluster unknown when its agent has renewed no lease for five times the
-// lease's duration (OCM's pkg/registration/hub/lease), so that one duration later it
-// was certainly silent. One that was not is taken to have seen it, although it may not
-// have come to say so: an operation that runs late is better than one that runs twice.
+// NeverSeen reports whether a managed cluster cannot have received what was written to the hub
+// after made. It has never been available, or it was silent by then. The hub marks a cluster as
+// unknown after its agent has not renewed the lease for five times the lease's duration (OCM's
+// pkg/registration/hub/lease). So one duration later it was certainly silent.
+//
+// Any other cluster counts as one that has received it, although it may not have reported yet. An
+// operation that runs late is better than one that runs twice.
 func NeverSeen(cluster *clusterv1.ManagedCluster, made time.Time) bool {
 	if cluster == nil {
 		return false
@@ -35,7 +36,7 @@ func NeverSeen(cluster *clusterv1.ManagedCluster, made time.Time) bool {
 	return !made.Before(c.LastTransitionTime.Add(-4 * lease))
 }
 
-// Silent reports whether a cluster's silence may let [NeverSeen] say yes.
+// Silent reports whether the silence of a cluster may make [NeverSeen] true.
 func Silent(cluster *clusterv1.ManagedCluster) bool {
 	c := meta.FindStatusCondition(cluster.Status.Conditions, clusterv1.ManagedClusterConditionAvailable)
 	return c == nil || c.Status == metav1.ConditionUnknown

@@ -29,7 +29,7 @@ const Version = "0.1.0"
 const (
 	// defaultURL is search v2 where Red Hat Advanced Cluster Management puts it.
 	defaultURL = "https://search-search-api.open-cluster-management.svc:4010/searchapi/graphql"
-	// serviceAccount is where the kubelet mounts what a pod needs to know.
+	// serviceAccount is where the kubelet mounts the credentials of a pod.
 	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 	// serviceCA signs the certificates of Services on OpenShift.
 	serviceCA = serviceAccount + "/service-ca.crt"

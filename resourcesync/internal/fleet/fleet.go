@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleet lists which managed clusters and ApplicationSets there are on the
-// hub, from the manager's cache of their metadata.
+// Package fleet lists the managed clusters and ApplicationSets of the hub, from the manager's cache
+// of their metadata.
 package fleet
 
 import (
@@ -47,9 +47,8 @@ type View struct {
 	Sets map[intermediate.Key]bool
 }
 
-// View returns what there is now. After an error nothing is known of what exists. It is
-// requested with every poll and changes nothing that it lists, which is why it
-// lists the cache's own objects.
+// View returns the present lists. After an error nothing is known. It is called at every poll and
+// does not change the listed objects, so it lists the cache's own ones.
 func (r *Reader) View(ctx context.Context) (View, error) {
 	v := View{Sets: map[intermediate.Key]bool{}}
 	clusters := &metav1.PartialObjectMetadataList{}

@@ -24,13 +24,13 @@ const adviceFineGrained = "with fine-grained RBAC (annotation fine-grained-rbac 
 
 const accessEvery = 5 * time.Minute // search itself remembers access rights that long
 
-// access is which clusters search shows the account: it hides what an account may not see
-// without an error.
+// access is which clusters search shows to the account. Search hides clusters that an account may
+// not see, without an error.
 type access struct {
 	seen   map[string]bool // nil: not read yet
 	at     time.Time       // when seen was last read
-	denied bool            // the account sees nothing of a fleet
-	wanted bool            // an answer was empty, which is one only for a cluster that the account sees
+	denied bool            // the account does not see the clusters of the fleet
+	wanted bool            // an answer was empty, which counts only for a visible cluster
 }
 
 // due reports whether it is time to read it again.
@@ -38,7 +38,7 @@ func (a *access) due(now time.Time) bool {
 	return a.seen == nil || a.denied || a.wanted || now.Sub(a.at) >= accessEvery
 }
 
-// shows reports whether search may show a cluster, as far as is known.
+// shows reports whether search may show a cluster, according to the last check.
 func (a *access) shows(cluster string) bool { return a.seen == nil || a.seen[cluster] }
 
 // set takes over which clusters search shows.
@@ -49,8 +49,8 @@ func (a *access) set(r *search.Result, now time.Time) {
 	}
 }
 
-// check returns an error as long as the account sees nothing at all of a fleet; have is
-// true when it sees Applications.
+// check returns an error as long as the account sees no cluster of a fleet. have is true if it sees
+// Applications.
 func (a *access) check(view fleet.View, have bool) error {
 	a.denied = !have && len(view.Clusters) > 0 && a.seen != nil && !slices.ContainsFunc(view.Clusters, func(c string) bool { return a.seen[c] })
 	if !a.denied {

@@ -21,8 +21,8 @@ const (
 	outageAfter = 3
 )
 
-// apart are the clusters that are requested alone: their batch failed, and they have not
-// given a good and fast answer since.
+// apart are the clusters that are requested alone: their batch failed, and they have not given a
+// valid and fast answer since then.
 type apart struct {
 	queue    workqueue.TypedRateLimitingInterface[string]
 	clusters map[string]*alone
@@ -95,7 +95,7 @@ func (p *Poller) readAlone(ctx context.Context, cluster string) {
 	wanted := p.apart.clusters[cluster] != nil
 	p.mu.Unlock()
 	if !wanted {
-		return // it is gone, or in a batch again
+		return // it does not exist any more, or is in a batch again
 	}
 	timeout := min(aloneTimeout<<min(p.apart.queue.NumRequeues(cluster), 10), mostTimeout)
 	latency, err := p.request(ctx, []string{cluster}, timeout, 1)

@@ -12,7 +12,7 @@ import (
 // batchObjects is how many resources one answer is expected to have at most: some 4 MB.
 const batchObjects = 10_000
 
-// batches cuts clusters into requests, by number and by what is known of their size.
+// batches divides clusters into requests, by number and by their last size.
 func (s *state) batches(clusters []string, most int) (out [][]string) {
 	objects := 0
 	for _, c := range clusters {

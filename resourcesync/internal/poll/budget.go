@@ -52,7 +52,7 @@ func (st *clusterState) excluded() bool {
 	return len(st.Applications) == 0 && st.leftOut.Applications > 0
 }
 
-// excluded returns the clusters of which everything is left out, sorted.
+// excluded returns the clusters that are left out completely, sorted.
 func (s *state) excluded() (out []string) {
 	for c, st := range s.clusters {
 		if st.excluded() {
@@ -63,8 +63,7 @@ func (s *state) excluded() (out []string) {
 	return out
 }
 
-// readExcluded has the next answers about clusters decoded that were left out, when there
-// is room again.
+// readExcluded makes the next answers about left out clusters count, if there is room again.
 func (s *state) readExcluded() {
 	if s.bytes() > s.limit/2 {
 		return
@@ -90,8 +89,8 @@ type claim struct {
 	size  int                       // with its share of lists that others have, too
 }
 
-// shorten makes a report fit into a file: it leaves out the largest clusters, and says so.
-// What a cluster claims to run costs the others nothing.
+// shorten makes a report fit into a file. It leaves out the largest clusters and records that. So
+// the size of one cluster's report does not affect the others.
 func shorten(r *intermediate.Report) (cut translate.Cut) {
 	total := 1 << 16 // the rest of the report
 	for _, c := range r.UnreadClusters {

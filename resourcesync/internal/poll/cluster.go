@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	// maxKnown bounds what is known of all clusters, in bytes as they take in reports;
-	// memory takes about as many. What all files together may take is more, for the
-	// lists of clusters that they do not speak for.
+	// maxKnown limits what is kept of all clusters, by its bytes in reports. Memory needs about as
+	// many. All files together may be larger, because of their lists of unread clusters.
 	maxKnown = 40 << 20
-	// maxCluster bounds what is known of one.
+	// maxCluster limits what is kept of one cluster.
 	maxCluster = 4 << 20
 )
 
-// clusterState is what is known of one managed cluster.
+// clusterState is the memory of one managed cluster.
 type clusterState struct {
 	translate.Cluster               // what its answers contain, and what is held in addition
 	bytes             int           // that its Applications take
@@ -28,7 +27,7 @@ type clusterState struct {
 	leftOut           translate.Cut // what of them did not fit
 	readAt            time.Time     // when its last good answer was requested
 	latency           time.Duration // of that answer
-	answer            *answer       // the answer that all of it comes from; nil: the next one is decoded
+	answer            *answer       // the source of all of it; nil: the next answer is decoded
 	unread            bool          // it existed at the first poll and has not been read since
 	lackingSince      time.Time     // since when its first answers look as if relations failed
 }
@@ -40,8 +39,8 @@ type answer struct {
 	digest   search.Digest
 }
 
-// state is what is known of all managed clusters. It does no input or output, and its
-// caller serializes the calls.
+// state is the memory of all managed clusters. It does no input or output, and its caller
+// serializes the calls.
 type state struct {
 	interval time.Duration
 	clusters map[string]*clusterState

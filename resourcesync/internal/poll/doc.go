@@ -1,10 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package poll requests from search at an interval what runs on managed clusters and
-// keeps the intermediate reports right. What is known of a cluster is replaced by a good
-// answer only: a failed or incomplete one leaves it, and dates it when that lasts. What a
-// good answer contains is taken over at once; what it leaves out is held for five minutes,
-// each resource and each Application for itself, with its time in the report. A cluster
-// that search cannot answer for, or not in time, is requested alone.
+// Package poll requests the resources on managed clusters from search at an interval, and keeps the intermediate reports up to date.
+//
+// Only a valid answer replaces what is known of a cluster. A failed or incomplete answer keeps it, and after some time the report shows its age. Additions in
+// a valid answer count at once. Resources and Applications that are missing in it are held for five minutes, each with its time in the report. A cluster
+// without an answer, or with a slow one, is requested alone.
 package poll

@@ -143,7 +143,7 @@ func TestAnEmptyFirstAnswerNeedsAVisibleCluster(t *testing.T) {
 	})
 }
 
-// A container that starts over knows from its directory that there is a search service.
+// A restarted container finds out from its directory that there is a search service.
 func TestPoll_absenceOfAKnownSearchIsAFailure(t *testing.T) {
 	in(t, func(w *world) {
 		w.down = &search.Error{Kind: search.KindUnreachable}
@@ -260,7 +260,7 @@ func TestTheDirectoryMayBeFull(t *testing.T) {
 	})
 }
 
-// Reports say since when they do not speak for a cluster, over a restart too.
+// Reports have the time since which they do not cover a cluster, also over a restart.
 func TestUnread_isDatedAfterSomePolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -11,8 +11,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// lists keeps each list of resources once for each ApplicationSet, as its report has it: the
-// Applications of an ApplicationSet mostly deploy the same on all clusters.
+// lists keeps each list of resources once for each ApplicationSet, as its report does. The
+// Applications of an ApplicationSet usually deploy the same on all clusters.
 type lists struct {
 	kept  map[[sha256.Size]byte]*list
 	bytes int // of all in the reports
@@ -61,7 +61,7 @@ func (l *lists) release(apps []translate.Application) {
 	}
 }
 
-// keyOf stands for the list of an Application in the report of its ApplicationSet.
+// keyOf returns the key of an Application's list in the report of its ApplicationSet.
 func keyOf(a *translate.Application) [sha256.Size]byte {
 	text := append([]byte(a.Set.String()), 0) // no name has a control character
 	for i := range a.Resources {

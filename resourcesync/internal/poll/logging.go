@@ -21,8 +21,8 @@ func (c changes) differ(subject, text string) bool {
 	return before != text
 }
 
-// news records a list about a subject and returns its names when they differ from the last
-// ones, "" otherwise and when there are none.
+// news records a list about a subject. It returns the names if they differ from the last ones, and
+// "" otherwise or without names.
 func (c changes) news(subject string, list []string) string {
 	slices.Sort(list)
 	if text := names(list); c.differ(subject, text) {

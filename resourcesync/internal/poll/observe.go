@@ -10,8 +10,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 )
 
-// logFailure logs a failure when its kind differs from that of the last one, and
-// recovery once.
+// logFailure logs a failure if its kind differs from the last one, and recovery once.
 func (p *Poller) logFailure(err error) {
 	kind := ""
 	if err != nil {

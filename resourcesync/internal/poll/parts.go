@@ -44,7 +44,7 @@ type Poller struct {
 	Log     logr.Logger
 	Options Options
 
-	mu      sync.Mutex // guards all that follows
+	mu      sync.Mutex // guards the fields below
 	state   *state
 	access  access
 	reports *reports
@@ -55,7 +55,7 @@ type Poller struct {
 	slots   chan struct{} // one for each request under way
 }
 
-// subjectFailure is that of the kind of failure of the last poll.
+// subjectFailure is the subject of the kind of the last poll's failure.
 const subjectFailure = "failure"
 
 // absent reports whether search has never been there.
@@ -76,8 +76,8 @@ func (p *Poller) unread() []string {
 	unread := []string{}
 	lists := len(p.access.seen) > 0 && !p.access.denied
 	for c, st := range p.state.clusters {
-		// What search does not show while it shows others is not going to be read: it may well
-		// not be wanted there. What an old report has of it does not stay for ever.
+		// A cluster that search does not show, while it shows others, will not be read. It may be
+		// hidden on purpose. Its part of an old report must not stay forever.
 		if st.unread && (!lists || p.access.shows(c)) {
 			unread = append(unread, c)
 		}

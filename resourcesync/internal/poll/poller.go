@@ -42,13 +42,12 @@ func (p *Poller) Start(ctx context.Context) error {
 	}
 }
 
-// absentIntervals are how many intervals lie between two polls of a search that has never
-// answered: a hub may do without search for good, and a minute by default is soon enough for
-// one that is installed later.
+// absentIntervals is the number of intervals between two polls of a search that has never answered.
+// A hub may never have search. If search is installed later, a minute by default is soon enough.
 const absentIntervals = 6
 
-// pause is the time to the next poll, a tenth of it random, so that the pods of a
-// fleet of hubs do not poll in step.
+// pause returns the time to the next poll. A tenth of it is random, so that the pods of several
+// hubs do not poll at the same time.
 func (p *Poller) pause() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +83,7 @@ func (p *Poller) poll(ctx context.Context) {
 	if err != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.round.view.Sets != nil { // what the hub had last stays, and grows old
+		if p.round.view.Sets != nil { // the hub's last lists stay, and become old
 			err = errors.Join(err, p.publishStale(started))
 		}
 		p.logFailure(err)
@@ -146,7 +145,7 @@ func (p *Poller) readSearch(ctx context.Context) error {
 	return errors.Join(accessError, p.readAll(ctx, together))
 }
 
-// checkAccess checks now and then whether the account sees what it should.
+// checkAccess checks at intervals whether the account sees what it should.
 func (p *Poller) checkAccess(ctx context.Context, have bool) error {
 	p.mu.Lock()
 	due, view := p.access.due(p.round.started), p.round.view
@@ -158,7 +157,7 @@ func (p *Poller) checkAccess(ctx context.Context, have bool) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if due && err == nil { // else what was seen before stays, and the batches report what is wrong
+	if due && err == nil { // otherwise the last result stays, and the batches report the problem
 		p.access.set(r, time.Now())
 		advised, keys := accessAdvice(view, p.access.seen)
 		switch {

@@ -145,7 +145,7 @@ func (p *Poller) checkRelated(ctx context.Context, clusters []string, r *search.
 			return nil, err
 		}
 		if len(again.Related) > 0 {
-			again.Digest = search.Digest{} // it is that of another request
+			again.Digest = search.Digest{} // it belongs to another request
 			return again, nil
 		}
 	}

@@ -36,15 +36,15 @@ func fingerprintOf(r *intermediate.Report) (print fingerprint, size int, err err
 	return sha256.Sum256(data), len(data), err
 }
 
-// file is one that is there.
+// file is an existing file.
 type file struct {
 	print fingerprint
 	size  int
-	cut   translate.Cut // what it has no room for
-	// unread are the clusters that the report does not speak for, when an earlier run
-	// wrote it; nil: this run did.
+	cut   translate.Cut // what did not fit
+	// unread are the clusters that the report does not cover, if an earlier run wrote it. nil means
+	// that this run did.
 	unread map[string]bool
-	// since is from when on nothing is known of them.
+	// since is the time from which nothing is known of them.
 	since time.Time
 }
 
@@ -54,11 +54,11 @@ type reports struct {
 	log     logr.Logger
 	written map[intermediate.Key]*file
 	total   int                       // bytes
-	refused map[intermediate.Key]bool // reports that there is no room for
+	refused map[intermediate.Key]bool // reports without room
 	silent  []string                  // the clusters that no report spoke for when they were last written
 	began   time.Time                 // when this run did
-	// dated: reports say since when they do not speak for clusters. The first polls of a new
-	// pod are no reason to write every report twice.
+	// dated is true if reports have the time since which they do not cover clusters. The first
+	// polls of a new pod are no reason to write every report twice.
 	dated bool
 }
 
@@ -126,9 +126,9 @@ func (f *reports) drop(k intermediate.Key) {
 	delete(f.refused, k)
 }
 
-// publish writes the reports that differ from their files and removes those of
-// ApplicationSets that are gone. Unread are the clusters that this run has not read, sorted.
-// What fails is tried again with the next call.
+// publish writes the reports that differ from their files, and removes those of deleted
+// ApplicationSets. unread are the clusters that this run has not read, sorted. The next call
+// retries what fails.
 func (f *reports) publish(s *state, sets map[intermediate.Key]bool, unread []string) error {
 	errs := []error{f.checkFiles()}
 	for k := range f.written {
@@ -174,8 +174,8 @@ func (f *reports) checkFiles() error {
 	return nil
 }
 
-// toWrite are the ApplicationSets whose report may differ from its file: those with
-// Applications, and those that had some, since "none any more" is worth a report.
+// toWrite returns the ApplicationSets whose report may differ from its file: those with
+// Applications, and those that had some, because a report has to show that none exist any more.
 func (f *reports) toWrite(s *state, sets map[intermediate.Key]bool, all bool) []intermediate.Key {
 	rows := map[intermediate.Key]bool{}
 	for _, st := range s.clusters {

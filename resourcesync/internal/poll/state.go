@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	holdFor    = 5 * time.Minute // how long something must be missing until it goes
+	holdFor    = 5 * time.Minute // how long something must be missing until it is removed
 	staleAfter = 3               // intervals without an answer until data is marked stale
 	slowRounds = 10              // the same for a slow answer, in its own duration
 )
@@ -52,8 +52,8 @@ func (s *state) restore(r *intermediate.Report, at time.Time) {
 	}
 }
 
-// setClusters adds the clusters that are new and drops those that do not exist any more.
-// Of a cluster that joins after the first poll no earlier run can have known anything.
+// setClusters adds new clusters and drops those that do not exist any more. No earlier run can have
+// read a cluster that joins after the first poll.
 func (s *state) setClusters(exist []string) {
 	there := make(map[string]bool, len(exist))
 	for _, c := range exist {
@@ -71,8 +71,8 @@ func (s *state) setClusters(exist []string) {
 	}
 }
 
-// targets are the clusters to request: those that search names as having Applications,
-// and of those that it shows the ones that had some or were never read.
+// targets returns the clusters to request: those with Applications according to search, and visible
+// ones that had some or were never read.
 func (s *state) targets(have []string, shown func(cluster string) bool) []string {
 	has := make(map[string]bool, len(have))
 	for _, c := range have {
@@ -88,8 +88,8 @@ func (s *state) targets(have []string, shown func(cluster string) bool) []string
 	return out
 }
 
-// lastAnswer returns the answer that all of what is known of a batch comes from, or the
-// zero one when there is no such answer.
+// lastAnswer returns the answer from which everything about a batch comes, or the zero answer if
+// there are several.
 func (s *state) lastAnswer(batch []string) answer {
 	first := s.clusters[batch[0]]
 	if first == nil || first.answer == nil || !slices.Equal(first.answer.clusters, batch) {
@@ -118,9 +118,9 @@ func (s *state) confirm(a answer, requested time.Time, latency time.Duration) {
 	}
 }
 
-// apply applies an answer, but for the clusters about which it may be empty only
-// because the account does not see them, or because relations failed. It returns whether
-// an answer was empty, and so depends on what the account sees.
+// apply applies an answer. It skips clusters for which it may be empty only because the account
+// does not see them, or because relations failed. empty is true if an answer was empty, and so
+// depends on what the account sees.
 func (s *state) apply(clusters []string, r reply, visible func(cluster string) bool) (empty bool) {
 	a := &answer{clusters: clusters, digest: r.digest}
 	whole := r.digest != search.Digest{}
@@ -156,8 +156,8 @@ func (s *state) apply(clusters []string, r reply, visible func(cluster string) b
 	return empty
 }
 
-// lacksRelations reports whether a first answer about a cluster shows no object at all
-// where there should be some: a failed statement for relations looks like that.
+// lacksRelations reports whether a first answer about a cluster has no object although there should
+// be some. A failed query for relations has that effect.
 func lacksRelations(apps []translate.Application) bool {
 	lacking := false
 	for i := range apps {
@@ -169,8 +169,8 @@ func lacksRelations(apps []translate.Application) bool {
 	return lacking
 }
 
-// outlasts reports whether a cluster's answers have looked for long as if relations
-// failed, while others have some: then there may well be none.
+// outlasts reports whether a cluster's answers have looked for long as if relations failed, while
+// other clusters have some. Then the cluster may really have none.
 func (st *clusterState) outlasts(now time.Time) bool {
 	if st.lackingSince.IsZero() {
 		st.lackingSince = now
@@ -178,8 +178,8 @@ func (st *clusterState) outlasts(now time.Time) bool {
 	return now.Sub(st.lackingSince) >= holdFor
 }
 
-// loses reports whether an answer without related rows takes resources away from an
-// Application that it lists, or may do so: nothing is known yet of an unread cluster.
+// loses reports whether an answer without related rows removes resources of an Application in it,
+// or may do so because the cluster was never read.
 func (s *state) loses(clusters []string, fresh map[string][]translate.Application) bool {
 	return slices.ContainsFunc(clusters, func(c string) bool {
 		st := s.clusters[c]
@@ -201,7 +201,7 @@ func (s *state) witness(clusters []string) (witness string) {
 	return witness
 }
 
-// replace changes what is known of a cluster.
+// replace changes the memory of a cluster.
 func (s *state) replace(cluster string, st *clusterState, apps []translate.Application) {
 	apps, cut := translate.Limit(cluster, apps, maxCluster)
 	if st.StaleSince == nil && cut == st.leftOut && equal(st.Applications, apps) {
@@ -220,9 +220,9 @@ func equal(a, b []translate.Application) bool {
 	})
 }
 
-// markStale dates what is known of clusters whose last good answer is some polls old, and
-// returns them. A failure now and then is no reason to write every report twice, and a
-// cluster whose answers are slow is requested less often.
+// markStale records the age of clusters whose last valid answer is several polls old, and returns
+// them. A single failure is no reason to write every report twice, and a cluster with slow answers
+// is requested less often.
 func (s *state) markStale(started time.Time) (dated []string) {
 	for c, st := range s.clusters {
 		grace := staleAfter * s.interval
@@ -242,7 +242,7 @@ func (s *state) markStale(started time.Time) (dated []string) {
 	return dated
 }
 
-// all returns what is known by cluster.
+// all returns the memory by cluster.
 func (s *state) all() iter.Seq2[string, *translate.Cluster] {
 	return func(next func(string, *translate.Cluster) bool) {
 		for c, st := range s.clusters {

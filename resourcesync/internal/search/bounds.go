@@ -12,8 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// What rows say comes from managed clusters, and nothing makes a cluster use the
-// collector that keeps to these bounds.
+// Rows come from managed clusters, and a cluster may use a collector without these limits.
 const (
 	maxName       = 253     // of an object in Kubernetes, or a part of its name
 	maxUID        = 512     // with the cluster's name

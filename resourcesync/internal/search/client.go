@@ -27,8 +27,8 @@ import (
 type Options struct {
 	// URL of the GraphQL endpoint; https only.
 	URL string
-	// CAFile holds the certificates, as PEM, that the server's must lead to. Empty:
-	// those of FallbackCAFile when that file exists, else the system's.
+	// CAFile has the certificates, as PEM, that must have signed the server's. If it is empty,
+	// FallbackCAFile is used if that file exists, else the system's.
 	CAFile, FallbackCAFile string
 	// TokenFile holds the bearer token; it is read for every request.
 	TokenFile string
@@ -68,15 +68,14 @@ func (c *Client) Close() {
 	}
 }
 
-// rootsError means that there are no roots to verify a server with.
+// rootsError means that no root certificates exist to verify a server.
 type rootsError struct{ err error }
 
 func (e *rootsError) Error() string { return "load the CAs for search: " + e.err.Error() }
 func (e *rootsError) Unwrap() error { return e.err }
 
-// connect returns a client that trusts the CAs of CAFile, else those of FallbackCAFile where
-// the platform has mounted it, else the system's. client-go reads the file again within
-// five minutes.
+// connect returns a client that trusts the CAs of CAFile, else those of FallbackCAFile if the
+// platform has mounted it, else the system's. client-go reads the file again within five minutes.
 func connect(o Options) (*http.Client, error) {
 	config := &rest.Config{
 		Host: o.URL, TLSClientConfig: rest.TLSClientConfig{CAFile: o.CAFile},
@@ -102,9 +101,8 @@ type graphQLRequest struct {
 	Variables map[string]any `json:"variables"`
 }
 
-// post sends a query and hands the answer to read, which must not keep it. It
-// returns what read returns, and an error of this package when there is no answer
-// to read.
+// post sends a query and passes the body of the answer to read, which must not keep it. It returns
+// the result of read, or an error of this package if there is no valid answer.
 func (c *Client) post(ctx context.Context, q graphQLRequest, read func(body []byte) error) error {
 	token, err := readToken(c.options.TokenFile)
 	if err != nil {

@@ -8,19 +8,14 @@ import (
 	"hash/maphash"
 )
 
-// Digest shows within one run of the program whether two answers say the same:
-// the same rows, each as often and among the items or the related ones as before,
-// in whatever order. Search has no order of rows that it keeps. The zero Digest is
-// that of no answer.
+// Digest shows within one run of the program whether two answers are equal: the same rows, each with the same frequency and in the same list, in any order.
+// Search does not keep an order of rows. The zero Digest means no answer.
 //
-// Equal digests of different answers are a matter of chance alone. A row counts by
-// a hash of 64 bits whose key is random and never leaves the process. The hashes are
-// added, so that a row that comes twice does not vanish as it would with exclusive or.
-// That a changed row has the hash it had before happens once in 2^64 changes: with fifty
-// answers that change every second, that is once in 10^10 years. Numbers of rows are
-// compared as they are.
+// Different answers have equal digests only by chance. A row counts by a hash of 64 bits with a random key, which never leaves the process. The hashes are
+// added, so that a row that occurs twice does not disappear, as it would with exclusive or. A changed row has its earlier hash once in 2^64 changes: with
+// fifty answers that change every second, once in 10^10 years. Numbers of rows are compared directly.
 type Digest struct {
-	// Count is what the answer says of the number of items.
+	// Count is the number of items according to the answer.
 	Count int
 	// Items and Related are of the rows of each.
 	Items, Related Sum
@@ -28,7 +23,7 @@ type Digest struct {
 
 // Sum is of rows in any order.
 type Sum struct {
-	// Rows is how many there are, -1 for null in place of a list.
+	// Rows is the number of rows, or -1 for null instead of a list.
 	Rows int
 	// Hash is the sum of the rows' hashes.
 	Hash uint64
@@ -46,10 +41,10 @@ func (s *Sum) merge(more Sum) {
 	s.Hash += more.Hash
 }
 
-// scan is decode without the rows: only their digests are made. It looks at what is around
-// the rows as decode does, and takes for a row what looks like one. Where the digest equals
-// that of an answer that was decoded, the same bytes were taken for rows, and so each ended
-// where it should: a mistake makes digests differ.
+// scan is decode without the rows: it only computes their digests. It checks everything around the
+// rows as decode does. It takes for a row what looks like one. If the digest equals the one of a
+// decoded answer, the same bytes were taken for rows, and so each row ended correctly. A mistake
+// gives another digest.
 func scan(body []byte) (*answer, error) {
 	short, sums := outline(body)
 	return walk(short, &stream{sums: sums})
@@ -86,8 +81,8 @@ func outline(body []byte) (short []byte, sums []Sum) {
 	}
 }
 
-// rowEnd returns where the row that b begins with seems to end: at the first closing bracket
-// with another row, or the end of the list, behind it.
+// rowEnd returns where the row at the beginning of b seems to end: at the first closing bracket
+// before another row or before the end of the list.
 func rowEnd(b []byte) int {
 	for end := 0; ; {
 		at := bytes.IndexByte(b[end:], '}')

@@ -19,7 +19,7 @@ type Kind string
 const (
 	// KindAbsent: the service's name does not exist, or nothing is served there.
 	KindAbsent Kind = "absent"
-	// KindUnreachable: no connection, or one that broke.
+	// KindUnreachable means that no connection was possible, or that it broke.
 	KindUnreachable Kind = "unreachable"
 	// KindTLS: the server's certificate is not trusted, or no roots can be loaded.
 	KindTLS Kind = "tls"
@@ -31,8 +31,8 @@ const (
 	KindUnauthenticated Kind = "unauthenticated"
 	// KindAuthenticator: the server could not ask Kubernetes about the token.
 	KindAuthenticator Kind = "authenticator"
-	// KindAccess: the server could not determine what the account may see, or hides what
-	// it should see.
+	// KindAccess means that the server could not review the account's rights, or hides what the
+	// account should see.
 	KindAccess Kind = "access"
 	// KindDatabase: the server has no connection with its database.
 	KindDatabase Kind = "database"
@@ -42,9 +42,9 @@ const (
 	KindQuery Kind = "query"
 	// KindGraphQL: any other error that the server reports in its answer.
 	KindGraphQL Kind = "graphql"
-	// KindIncomplete: an answer that looks fine and is not all there.
+	// KindIncomplete means that an answer looks valid and is not complete.
 	KindIncomplete Kind = "incomplete"
-	// KindMalformed: an answer that is not what the contract says.
+	// KindMalformed means that an answer violates the contract.
 	KindMalformed Kind = "malformed"
 	// KindTooLarge: an answer past the limit; a smaller batch may fit.
 	KindTooLarge Kind = "too_large"
@@ -65,7 +65,7 @@ type Error struct {
 	Status int
 	// Detail is one line for an operator; it never holds a token.
 	Detail string
-	// Err is the cause, if there is one.
+	// Err is the cause, or nil.
 	Err error
 }
 
@@ -97,7 +97,7 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// StatusOf returns the HTTP status of err, 0 when there is none.
+// StatusOf returns the HTTP status of err, or 0.
 func StatusOf(err error) int {
 	var e *Error
 	if errors.As(err, &e) {
@@ -118,7 +118,7 @@ func Transient(err error) bool {
 	}
 }
 
-// line makes one bounded line of what a server said.
+// line returns a server's message as one line of limited length.
 func line(s string) string {
 	const limit = 200
 	s = strings.Join(strings.Fields(s), " ")

@@ -20,8 +20,8 @@ type decoder struct {
 	dec     jsontext.Decoder
 }
 
-// item decodes a row. Names of properties are compared exactly: users may index
-// columns whose name differs in case only.
+// item decodes a row. It compares names of properties exactly, because users may index columns
+// whose names differ only in case.
 func (d *decoder) item(raw []byte) (Item, error) {
 	var it Item
 	d.row.Reset()
@@ -85,7 +85,7 @@ func nullable(dec *jsontext.Decoder, read func() error) error {
 	return read()
 }
 
-// field returns where the property goes, nil for one that is not read.
+// field returns the field of a property, or nil if the property is not read.
 func (it *Item) field(name string) *string {
 	switch name {
 	case "_uid":

@@ -16,7 +16,7 @@ const (
 
 	// pulled is the label of an Application that was delivered for an ApplicationSet.
 	pulled = "apps.open-cluster-management.io/application-set=true"
-	// noLimit: without it an answer is cut at 1000 rows and does not say so.
+	// noLimit requests all rows. The default cuts an answer at 1000 rows without a notice.
 	noLimit = -1
 )
 
@@ -30,9 +30,9 @@ type filter struct {
 	Values   []string `json:"values"`
 }
 
-// applications filters by the plural, never by the kind: a filter value
-// "Application" makes the server walk relations three levels deep, which costs
-// some fifteen times more and mixes Applications up that share an object.
+// applications filters by the plural and never by the kind. A filter value "Application" makes the
+// server follow relations three levels deep. That costs about fifteen times more and mixes up
+// Applications that share an object.
 func applications(more ...filter) input {
 	return input{Limit: noLimit, Filters: append([]filter{
 		{Property: "kind_plural", Values: []string{"applications"}},
@@ -41,12 +41,10 @@ func applications(more ...filter) input {
 	}, more...)}
 }
 
-// Applications returns the pulled Applications on those clusters with the
-// resources that belong to them. Related is complete as far as an answer can show:
-// each Application that a resource names is there with its cluster. It is the
-// caller who has what was there before. An answer whose digest is last, that of
-// an earlier one about the same clusters or zero for none, is returned as
-// unchanged and costs next to nothing.
+// Applications returns the pulled Applications on those clusters with their resources. Related is
+// complete as far as an answer can show: each Application that a resource names is in it with its
+// cluster. The caller keeps earlier answers. last is the digest of an earlier answer about the same
+// clusters, or zero. An answer with that digest is returned as unchanged and is not decoded.
 func (c *Client) Applications(ctx context.Context, clusters []string, last Digest) (*Result, error) {
 	if len(clusters) == 0 {
 		return &Result{}, nil // an empty filter would mean all clusters
@@ -114,9 +112,9 @@ func unchanged(body []byte, last Digest) *Result {
 	return r
 }
 
-// guard repeats the only name of a cluster that is called "application": any
-// filter value of that name makes the server walk three levels. A wildcard that
-// matches nothing else keeps it at one.
+// guard repeats the name of a single cluster that is called "application". Any filter value of that
+// name makes the server follow relations three levels deep. A wildcard that matches nothing else
+// keeps it at one.
 func guard(clusters []string) []string {
 	for i, name := range clusters {
 		if strings.EqualFold(name, "application") {

@@ -47,14 +47,13 @@ type Result struct {
 	Items []Item
 	// Related are the rows related to them, of all kinds.
 	Related []Item
-	// Odd names the rows that were left out because they are not what the contract
-	// says. They still count.
+	// Odd names the rows that were left out because they violate the contract. They still count.
 	Odd []string
 
-	// Digest is that of the answer, zero when a row of it is odd or when the server
-	// reports any error with it.
+	// Digest is the digest of the answer. It is zero if a row is odd or the server reports an
+	// error.
 	Digest Digest
-	// Unchanged: the digest is the one that the caller passed.
-	// There are neither Items nor Related nor Odd then: they were not decoded.
+	// Unchanged is true if the digest equals the one of the caller. Items, Related and Odd are then
+	// empty, because the answer was not decoded.
 	Unchanged bool
 }

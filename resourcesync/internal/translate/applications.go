@@ -14,29 +14,29 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// Application is a pulled Application as search sees it, and whose it is.
+// Application is a pulled Application according to search, with its owner.
 type Application struct {
 	// Set is the ApplicationSet on the hub.
 	Set intermediate.Key
 	// Namespace and Name are the Application's on the managed cluster.
 	Namespace, Name string
-	// Resources are what it deploys or misses, sorted and without doubles.
+	// Resources are the resources that it deploys or misses, sorted and without duplicates.
 	Resources []intermediate.Resource
 	// Conditions are its errors and warnings, sorted by type.
 	Conditions []intermediate.Condition
-	// LacksResources: no object on the cluster was found to belong to it, although
-	// its own status does not say that anything is missing or unknown.
+	// LacksResources is true if no object on the cluster belongs to it, although its status does
+	// not report that anything is missing or unknown.
 	LacksResources bool
-	// Held are those of Resources that answers leave out while nothing proves that
-	// they are gone, in the same order.
+	// Held are the Resources that answers leave out without proof of their deletion, in the same
+	// order.
 	Held []intermediate.HeldResource
-	// LeftOut counts the resources that did not fit, see [Limit].
+	// LeftOut counts the resources that did not fit (see [Limit]).
 	LeftOut int
-	// AbsentSince is when answers began to leave the whole Application out while
-	// nothing proves that it is gone; zero: they do not.
+	// AbsentSince is when answers began to leave the whole Application out without proof of its
+	// deletion, or zero.
 	AbsentSince time.Time
 
-	uid string // only while an answer is looked through
+	uid string // only while an answer is processed
 }
 
 // Compare orders Applications of one cluster.
@@ -77,8 +77,8 @@ func Clusters(r *search.Result) (apps map[string][]Application, odd []string) {
 		})
 	}
 	for cluster, list := range apps {
-		// One Application may have two rows for a while after it was made anew: the one
-		// with more resources counts, and of equals always the same.
+		// A re-created Application may have two rows for a while. The one with more resources
+		// counts, and of equal ones always the same.
 		slices.SortFunc(list, func(a, b Application) int {
 			return cmp.Or(a.Compare(&b), cmp.Compare(len(b.Resources), len(a.Resources)), cmp.Compare(a.uid, b.uid))
 		})
@@ -119,8 +119,8 @@ func hosting(s string) (intermediate.Key, bool) {
 	return intermediate.Key{Namespace: parts[1], Name: parts[2]}, true
 }
 
-// explained reports whether an Application without any object may be right: it says
-// itself that it misses something, or that it could not determine that.
+// explained reports whether an Application without any object may be correct: its status reports
+// missing resources, or that they are unknown.
 func explained(it *search.Item) bool {
 	if it.Missing != "" || it.Health == "Missing" || it.Sync == "Unknown" || it.Sync == "" {
 		return true

@@ -19,8 +19,8 @@ import (
 // take a tenth of it; a managed cluster may send any.
 const maxConditions = 8 << 10
 
-// conditions returns the errors and warnings, sorted by type. An OperationError
-// that says once more what another condition says is dropped.
+// conditions returns the errors and warnings, sorted by type. It drops an OperationError that
+// repeats another condition.
 func conditions(all []search.Condition) []intermediate.Condition {
 	var out []intermediate.Condition
 	for _, c := range all {
@@ -32,7 +32,7 @@ func conditions(all []search.Condition) []intermediate.Condition {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Message, b.Message))
 	})
 	out = slices.Compact(out)
-	every := slices.Clone(out) // DeleteFunc moves what it looks at
+	every := slices.Clone(out) // DeleteFunc changes its argument
 	size := 0
 	return slices.DeleteFunc(out, func(c intermediate.Condition) bool {
 		if size += quoted(c.Type) + quoted(c.Message); size > maxConditions {

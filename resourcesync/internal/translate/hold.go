@@ -22,9 +22,9 @@ func Held(apps []Application) (applications, resources int) {
 	return applications, resources
 }
 
-// Merge returns fresh and, held, what known has beyond it. What has been held before keeps
-// its time, the rest is held since now. An Application that is there for another
-// ApplicationSet, and a resource that another Application has, are not missing.
+// Merge returns fresh and, as held, what only known has. Values that were held before keep their
+// time, others are held since now. An Application that now belongs to another ApplicationSet is not
+// missing, nor is a resource that now belongs to another Application.
 func Merge(known, fresh []Application, now time.Time) []Application {
 	out := slices.Clone(fresh)
 	listed := map[intermediate.Resource]bool{}
@@ -47,7 +47,7 @@ func Merge(known, fresh []Application, now time.Time) []Application {
 	return out
 }
 
-// Loses reports whether an Application of fresh lists less than what is known of it.
+// Loses reports whether an Application of fresh lists less than known does.
 func Loses(known, fresh []Application) bool {
 	for i := range known {
 		if at := find(fresh, &known[i]); at != nil && slices.ContainsFunc(known[i].Resources, func(r intermediate.Resource) bool {
@@ -112,7 +112,7 @@ func (a *Application) holdWhole(now time.Time) Application {
 // hold adds the resources of before that are not listed to a's own.
 func (a *Application) hold(before *Application, listed map[intermediate.Resource]bool, now time.Time) {
 	since := before.heldSince()
-	resources := slices.Clip(a.Resources) // what it shares with others stays theirs
+	resources := slices.Clip(a.Resources) // shared memory must not change
 	var held []intermediate.HeldResource
 	for _, r := range before.Resources {
 		if listed[r] {
@@ -143,7 +143,7 @@ func (a *Application) heldSince() map[intermediate.Resource]time.Time {
 	return out
 }
 
-// find returns the Application of a sorted list that a names, nil when there is none.
+// find returns the Application with the identity of a in a sorted list, or nil.
 func find(in []Application, a *Application) *Application {
 	i, ok := slices.BinarySearchFunc(in, a, func(e Application, a *Application) int { return e.Compare(a) })
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// Cluster is what is known of the pulled Applications on one managed cluster.
+// Cluster has the pulled Applications on one managed cluster.
 type Cluster struct {
 	// Applications are sorted.
 	Applications []Application
@@ -28,8 +28,8 @@ func (c *Cluster) staleSince(a *Application) *time.Time {
 	return &a.AbsentSince
 }
 
-// Reports returns the intermediate reports of the wanted ApplicationSets, one for
-// each, also for those without Applications. They share memory with clusters.
+// Reports returns the intermediate reports of the wanted ApplicationSets, one for each, even
+// without Applications. They share memory with clusters.
 func Reports(wanted []intermediate.Key, clusters iter.Seq2[string, *Cluster]) []*intermediate.Report {
 	out := make([]*intermediate.Report, len(wanted))
 	bySet := make(map[intermediate.Key]*intermediate.Report, len(wanted))
@@ -58,8 +58,7 @@ func Reports(wanted []intermediate.Key, clusters iter.Seq2[string, *Cluster]) []
 	return out
 }
 
-// Restore turns a report back into what is known of each cluster, for a program
-// that starts over.
+// Restore converts a report back into the state of each cluster, after a restart.
 func Restore(r *intermediate.Report, into map[string]Cluster) {
 	set := intermediate.Key{Namespace: r.Namespace, Name: r.Name}
 	for i := range r.Applications {

@@ -19,8 +19,8 @@ const (
 	heldOverhead     = 100
 )
 
-// Size is at least the bytes that the Applications of a cluster take in intermediate
-// reports when no other Application has the same resources.
+// Size is the smallest number of bytes that the Applications of a cluster need in intermediate
+// reports if no other Application has the same resources.
 func Size(cluster string, apps []Application) int {
 	total := 0
 	for i := range apps {
@@ -29,7 +29,8 @@ func Size(cluster string, apps []Application) int {
 	return total
 }
 
-// RowSize is at least the bytes of an Application in a report without its list of resources.
+// RowSize is the smallest number of bytes of an Application in a report without its list of
+// resources.
 func RowSize(cluster string, a *Application) int {
 	return a.leastSize(cluster) + a.heldSize()
 }
@@ -51,7 +52,7 @@ func (a *Application) heldSize() int {
 	return n
 }
 
-// ListSize is at least the bytes of a list of resources.
+// ListSize is the smallest number of bytes of a list of resources.
 func ListSize(list []intermediate.Resource) int {
 	n := 0
 	for i := range list {

@@ -1,10 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pattern matches names as Argo CD does, with the libraries that Argo CD
-// itself does it with: what a pattern lets through decides who may do what, so that a
-// pattern must not mean one thing to Argo CD and another here. The conformance
-// module holds it against Argo CD's own functions.
+// Package pattern matches names in the same way as Argo CD, with the libraries that Argo CD uses.
+// Patterns decide who may do what, so a pattern must not have another meaning here. The conformance
+// module compares the results with those of Argo CD's own functions.
 package pattern
 
 import (
@@ -15,23 +14,20 @@ import (
 	"github.com/gobwas/glob"
 )
 
-// timeLimit ends the search of a regular expression that does not come to an end;
-// Argo CD has no limit.
+// timeLimit stops a regular expression that takes too long. Argo CD has no limit.
 const timeLimit = 100 * time.Millisecond
 
-// Glob reports whether a glob of Argo CD's matches the whole of text: "*" and "?",
-// sets like [a-z], alternatives like {a,b}; no character is a separator. A pattern
-// that is no glob matches nothing.
+// Glob reports whether a glob of Argo CD matches the whole text. It supports "*" and "?", sets like
+// [a-z], and alternatives like {a,b}. No character is a separator. An invalid glob matches nothing.
 func Glob(pattern, text string) bool {
 	g, err := glob.Compile(pattern)
 	return err == nil && g.Match(text)
 }
 
-// Any reports whether one of the patterns matches text, as Argo CD reads the lists
-// of namespaces in spec.sourceNamespaces of an AppProject and in its own
-// --application-namespaces: each is a [Glob], or between two slashes a regular
-// expression that must be found in text (Argo CD's util/glob, MatchStringInList with
-// REGEXP). A pattern that is neither matches nothing.
+// Any reports whether one of the patterns matches text, by the rules for spec.sourceNamespaces of
+// an AppProject and for --application-namespaces of Argo CD. A pattern is a [Glob], or a regular
+// expression between two slashes that has to match a part of text (Argo CD's util/glob,
+// MatchStringInList with REGEXP). An invalid pattern matches nothing.
 func Any(patterns []string, text string) bool {
 	for _, p := range patterns {
 		if found(p, text) || Glob(p, text) {

@@ -1,13 +1,11 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package standin is a server that does with TLS what argocd-agent's principal does, and
-// the agent's side of it, for tests: the principal itself cannot be built from the Go
-// modules that are to be had.
+// Package standin is a TLS server that behaves like argocd-agent's principal, with the agent's side of the connection, for tests. The
+// principal itself cannot be built from public Go modules.
 //
-// It is TLS 1.3 only, asks for a client certificate of the CAs in Secret argocd-agent-ca
-// as they were when it started, and finds the agent's name in the text of the subject
-// with the expression of --auth mtls:subject:<expression>.
+// It supports TLS 1.3 only. It requires a client certificate of the CAs that Secret argocd-agent-ca has when it starts. It finds the agent's
+// name in the text of the subject, with the expression of --auth mtls:subject:<expression>.
 package standin
 
 import (
@@ -26,7 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Auth is the setting of the principal that fits our certificates.
+// Auth is the setting of the principal for our certificates.
 const Auth = `mtls:subject:^CN=([^,]+)(?:,O=g[0-9]+)?$`
 
 // patience is how long one connection may take.
@@ -39,9 +37,9 @@ type Server struct {
 	running    sync.WaitGroup
 }
 
-// Start serves with the data of the Secrets argocd-agent-ca and
-// argocd-agent-principal-tls, both read now and never again. now is the clock, nil for
-// the system's.
+// Start starts a server with the data of the Secrets argocd-agent-ca and
+// argocd-agent-principal-tls. It reads both only once. now is the clock, or nil for the system's
+// clock.
 func Start(ca, server map[string][]byte, auth string, now func() time.Time) (*Server, error) {
 	text, ok := strings.CutPrefix(auth, "mtls:subject:")
 	if !ok {
@@ -71,10 +69,10 @@ func Start(ca, server map[string][]byte, auth string, now func() time.Time) (*Se
 	return s, nil
 }
 
-// Address is where agents dial.
+// Address is the address for agents.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Close ends the server.
+// Close stops the server.
 func (s *Server) Close() error {
 	err := s.listener.Close()
 	s.running.Wait()
@@ -91,7 +89,7 @@ func (s *Server) serve() {
 	}
 }
 
-// answer sends an agent the name that it is known by; any other client gets no answer.
+// answer sends an agent its name. Other clients get no answer.
 func (s *Server) answer(connection net.Conn) {
 	defer func() { _ = connection.Close() }()
 	_ = connection.SetDeadline(time.Now().Add(patience))
@@ -105,11 +103,11 @@ func (s *Server) answer(connection net.Conn) {
 	}
 }
 
-// Agent is what an agent has: the CAs that it trusts, and its client certificate.
+// Agent has the CAs that an agent trusts, and its client certificate.
 type Agent struct{ Roots, Certificate, Key []byte }
 
-// Dial connects like an agent to a principal that is known by serverName, and returns
-// the name by which the principal knows it. now is the clock, nil for the system's.
+// Dial connects like an agent and returns the name by which the principal identifies it. serverName
+// is the name in the principal's certificate. now is the clock, or nil for the system's clock.
 func (a Agent) Dial(address, serverName string, now func() time.Time) (string, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(a.Roots) {

@@ -1,9 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package steps lets a randomised test be run again as it was, or for longer. It
-// stands apart from testkit because of its flags, which belong to test binaries
-// that have such a test.
+// Package steps lets you repeat a randomised test, or run it longer. It is separate from testkit
+// because its flags belong only to test binaries with such a test.
 package steps
 
 import (
@@ -18,8 +17,8 @@ var (
 	steps = flag.Int("steps", 0, "steps of the randomised test; 0: as many as it has")
 )
 
-// Random returns the source of chance of a test and how many steps it takes: usual,
-// unless the command line says otherwise. The test's log says how to repeat it.
+// Random returns the random source of a test and its number of steps. usual is the default number.
+// The test's log tells you how to repeat the run.
 func Random(t testing.TB, usual int) (r *rand.Rand, n int) {
 	t.Helper()
 	s, n := *seed, *steps

@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// lockName is the file in a folder that program and supervisor hold locked. The
-// kernel drops the lock when both have ended.
+// lockName is the file in a folder that program and supervisor keep locked. The kernel releases the
+// lock when both have ended.
 const lockName = "lock"
 
-// makeFolder makes a locked folder. The lock gets its name only once it is held,
-// so that no other program takes a folder in the making for an abandoned one.
+// makeFolder creates a locked folder. The lock file gets its name after it is locked, so that no
+// other program takes a new folder for an abandoned one.
 func makeFolder(parent, prefix string) (folder string, lock *os.File, err error) {
 	folder, err = os.MkdirTemp(parent, prefix)
 	if err != nil {
@@ -37,8 +37,8 @@ func makeFolder(parent, prefix string) (folder string, lock *os.File, err error)
 	return folder, lock, os.Rename(lock.Name(), filepath.Join(folder, lockName))
 }
 
-// sweep removes folders that no process holds any more. What it cannot read or
-// remove belongs to another user.
+// sweep removes folders that no process locks any more. Folders that it cannot read or remove
+// belong to another user.
 func sweep(parent, prefix string) {
 	if parent == "" {
 		parent = os.TempDir()

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adoptOrphans makes grandchildren whose parent has ended our children, so that
-// one which left its process group is found at the end as well.
+// adoptOrphans makes this process the parent of grandchildren whose parent has ended. So a process
+// that left its group is found at the end as well.
 func adoptOrphans() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it the groups are still killed
 }
 
-// killAll kills every process group, then whatever was left to us.
+// killAll kills every process group, then the processes that were adopted.
 func (l *server) killAll() {
 	l.mu.Lock()
 	for _, pid := range l.pids {
@@ -34,12 +34,12 @@ func (l *server) killAll() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && err != syscall.EINTR {
-			return // ECHILD: no child is left
+			return // ECHILD: no child exists
 		}
 	}
 }
 
-// childrenOf returns the ids of a process's children, dead ones included.
+// childrenOf returns the ids of a process's children, including ended ones.
 func childrenOf(parent int) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -38,8 +38,8 @@ type Process struct {
 	err        error
 }
 
-// Run starts a process. It returns once the process runs, or with the reason why
-// it does not.
+// Run starts a process. It returns once the process is running, or with the reason why it could not
+// start.
 func (w *Supervisor) Run(ctx context.Context, spec Spec) (*Process, error) {
 	p := &Process{supervisor: w, started: make(chan struct{}), ended: make(chan struct{})}
 	if err := w.send(request{Spec: &spec}, p); err != nil {
@@ -62,7 +62,7 @@ func (p *Process) PID() int { return p.pid }
 // Ended is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// State says how the process ended; it is empty while it runs.
+// State returns how the process ended. It is empty while the process is running.
 func (p *Process) State() string {
 	select {
 	case <-p.ended:
@@ -80,7 +80,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 // Stop asks the process to end and waits for it.
 func (p *Process) Stop(ctx context.Context) error { return p.end(ctx, syscall.SIGTERM) }
 
-// Kill ends the process without asking it, as a crash would, and waits for it.
+// Kill ends the process like a crash, and waits for it.
 func (p *Process) Kill(ctx context.Context) error { return p.end(ctx, syscall.SIGKILL) }
 
 func (p *Process) end(ctx context.Context, s syscall.Signal) error {
@@ -95,8 +95,7 @@ func (p *Process) end(ctx context.Context, s syscall.Signal) error {
 	}
 }
 
-// take records what the supervisor reports. The first report says whether the process
-// runs at all.
+// take records a report of the supervisor. The first report tells whether the process is running.
 func (p *Process) take(r report) {
 	p.once.Do(func() {
 		p.pid = r.PID

@@ -16,14 +16,14 @@ import (
 	"syscall"
 )
 
-// request is what the program asks of the supervisor: to start Spec, or to send Signal.
+// request asks the supervisor to start Spec or to send Signal.
 type request struct {
 	ID     int
 	Spec   *Spec `json:",omitempty"`
 	Signal int   `json:",omitempty"`
 }
 
-// report is what the supervisor says about one process: first PID or Error, at last Ended.
+// report is about one process: first PID or Error, and at the end Ended.
 type report struct {
 	ID    int
 	PID   int    `json:",omitempty"`
@@ -32,7 +32,7 @@ type report struct {
 	State string `json:",omitempty"`
 }
 
-// lockDescriptor is where the program put the folder's lock.
+// lockDescriptor is the file descriptor of the folder's lock.
 const lockDescriptor = 3
 
 func init() {
@@ -48,15 +48,15 @@ func init() {
 	os.Exit(0)
 }
 
-// life is the supervisor's side.
+// server is the supervisor's side of the connection.
 type server struct {
 	mu      sync.Mutex
 	reports *json.Encoder
-	pids    map[int]int // by request id; only what runs
+	pids    map[int]int // by request id; only running processes
 	running sync.WaitGroup
 }
 
-// run serves requests until the pipe closes and returns when nothing runs any more.
+// run serves requests until the pipe closes, and returns when no process is running.
 func (l *server) run(pipe io.Reader) {
 	signal.Ignore(os.Interrupt, syscall.SIGHUP, syscall.SIGPIPE)
 	terminated := make(chan os.Signal, 1)
@@ -109,7 +109,7 @@ func (l *server) start(r request) {
 	l.report(report{ID: r.ID, PID: cmd.Process.Pid})
 	go func() {
 		defer l.running.Done()
-		_ = cmd.Wait() // the state says it all
+		_ = cmd.Wait() // State has the result
 		l.mu.Lock()
 		delete(l.pids, r.ID)
 		l.mu.Unlock()
@@ -123,7 +123,7 @@ func begin(s *Spec) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() // the process has its own
+	defer log.Close() // the process has its own copy
 	cmd := &exec.Cmd{Path: s.Args[0], Args: s.Args}
 	cmd.Env, cmd.Dir = s.Env, s.Dir
 	cmd.Stdout, cmd.Stderr = log, log
@@ -144,6 +144,6 @@ func (l *server) signal(id int, s syscall.Signal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if pid := l.pids[id]; pid != 0 {
-		_ = syscall.Kill(-pid, s) // it has ended in this very moment
+		_ = syscall.Kill(-pid, s) // it may have ended just now
 	}
 }

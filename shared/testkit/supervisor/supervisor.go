@@ -74,7 +74,7 @@ func start(folder string, lock *os.File) (*Supervisor, error) {
 	return w, nil
 }
 
-// Folder returns the folder that goes with the supervisor.
+// Folder returns the supervisor's folder.
 func (w *Supervisor) Folder() string { return w.folder }
 
 // Gone is closed when the supervisor, and with it every process, has ended.
@@ -82,12 +82,12 @@ func (w *Supervisor) Gone() <-chan struct{} { return w.gone }
 
 // Close kills every process, removes the folder and waits until that is done.
 func (w *Supervisor) Close() error {
-	_ = w.pipe.Close() // an error means that the supervisor is gone already
+	_ = w.pipe.Close() // an error means that the supervisor has ended
 	<-w.gone
 	return errors.Join(os.RemoveAll(w.folder), w.lock.Close())
 }
 
-// listen takes the supervisor's reports until it ends.
+// listen handles the supervisor's reports until it ends.
 func (w *Supervisor) listen(reports *json.Decoder) {
 	for {
 		var r report
@@ -104,7 +104,7 @@ func (w *Supervisor) listen(reports *json.Decoder) {
 			p.take(r)
 		}
 	}
-	_ = w.cmd.Wait() // its children say more than how it ended
+	_ = w.cmd.Wait() // the reports of its children have the details
 	w.mu.Lock()
 	left := w.processes
 	w.processes = nil
@@ -115,7 +115,7 @@ func (w *Supervisor) listen(reports *json.Decoder) {
 	close(w.gone)
 }
 
-// send registers p, when given, and passes r on.
+// send registers p, unless it is nil, and sends r.
 func (w *Supervisor) send(r request, p *Process) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

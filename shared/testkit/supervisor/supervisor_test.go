@@ -168,7 +168,7 @@ func TestStopAndKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close() // another test looks at this
+	defer w.Close() // another test checks this
 	for name, end := range map[string]func(*supervisor.Process) error{
 		"terminated": func(p *supervisor.Process) error { return p.Stop(t.Context()) },
 		"killed":     func(p *supervisor.Process) error { return p.Kill(t.Context()) },

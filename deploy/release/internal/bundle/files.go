@@ -42,9 +42,8 @@ func writeFiles(folder string, files map[string][]byte) error {
 	return nil
 }
 
-// pack returns files as a compressed archive below prefix: sorted, of one time and
-// owner, so that equal files give equal bytes. helm's own archive has the time of
-// packing in it.
+// pack returns files as a compressed archive below prefix. It is sorted, with one time and owner,
+// so that equal files give equal bytes. The archives of helm contain the time of packing.
 func pack(files map[string][]byte, prefix string, changed time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	compressed := gzip.NewWriter(&out)

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bundle puts together what a release consists of.
+// Package bundle builds the files of a release.
 package bundle
 
 import (
@@ -23,19 +23,19 @@ import (
 // Project is the first part of every repository's name.
 const Project = "multicluster-integrations"
 
-// Options say how images are built.
+// Options are the settings of an image build.
 type Options struct {
-	// Architectures are Go's names of them.
+	// Architectures are Go's names of the architectures.
 	Architectures []string
-	// Tag of the images; empty: the containers' version.
+	// Tag is the tag of the images. If it is empty, the version of the containers is used.
 	Tag string
-	// Source is the repository's public address; empty: unknown.
+	// Source is the public address of the repository, or empty if it is unknown.
 	Source string
 }
 
-// Reference is an image that was made.
+// Reference identifies a built image.
 type Reference struct {
-	// Name is the container's; Published is where a registry will have it.
+	// Name is the name of the container. Published is its repository in a registry.
 	Name, Published, Tag string
 	Digest               v1.Hash
 }
@@ -43,8 +43,7 @@ type Reference struct {
 // Pinned names the image by its digest.
 func (r Reference) Pinned() string { return r.Published + "@" + r.Digest.String() }
 
-// Build makes the image of a container for every architecture, as a layout below
-// folder.
+// Build builds the image of a container for every architecture, as a layout below folder.
 func Build(ctx context.Context, t *source.Tree, c source.Container, folder string, o Options) (Reference, error) {
 	labels := labelsOf(t, c.Name, o)
 	return write(c.Name, folder, labels, o, func(architecture string) (v1.Image, error) {
@@ -52,7 +51,7 @@ func Build(ctx context.Context, t *source.Tree, c source.Container, folder strin
 	})
 }
 
-// write makes an index of an image for each architecture.
+// write writes an index with an image for each architecture.
 func write(name, folder string, labels map[string]string, o Options, build func(architecture string) (v1.Image, error)) (Reference, error) {
 	reference := Reference{Name: name, Published: Project + "/" + name, Tag: o.Tag}
 	index := mutate.Annotations(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), labels).(v1.ImageIndex) //nolint:forcetypeassert // Annotations returns what it was given

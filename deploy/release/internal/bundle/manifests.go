@@ -17,11 +17,12 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Placeholder is the registry that manifests name in the checkout. It cannot exist.
+// Placeholder is the registry in the manifests of the checkout. A registry of that name cannot
+// exist.
 const Placeholder = "registry.invalid"
 
-// manifests makes what is applied with kubectl, with every image pinned: one file for
-// each overlay, and the kustomize folders themselves as an archive.
+// manifests builds what users apply with kubectl, with every image pinned: one file for each
+// overlay, and the kustomize folders as an archive.
 func (r *release) manifests(ctx context.Context, references []Reference) error {
 	files, err := readFiles(filepath.Join(r.tree.Root, "deploy"))
 	if err != nil {
@@ -31,8 +32,8 @@ func (r *release) manifests(ctx context.Context, references []Reference) error {
 		top, _, _ := strings.Cut(name, "/")
 		return top == "chart" || top == "olm" || top == "release" || top == "generate.sh" || top == "install.yaml"
 	})
-	// `kustomize edit set image` would miss what is no kustomization: values for others'
-	// charts, and a patch of a custom resource.
+	// `kustomize edit set image` does not change files that are not kustomizations: values for
+	// other charts, and a patch of a custom resource.
 	for name, content := range files {
 		for _, reference := range references {
 			tagged := Placeholder + "/" + Project + "/" + reference.Name + ":" + r.tree.Version
@@ -80,7 +81,7 @@ func render(ctx context.Context, kustomize, overlay string) ([]byte, error) {
 	return out, nil
 }
 
-// chart makes the Helm chart of this version, whose default values pin the images.
+// chart builds the Helm chart of this version. Its default values pin the images.
 func (r *release) chart(references []Reference) error {
 	files, err := readFiles(filepath.Join(r.tree.Root, "deploy", "chart"))
 	if err != nil {
@@ -114,7 +115,7 @@ func (r *release) chart(references []Reference) error {
 		for _, reference := range references {
 			container, err := root.Pipe(yaml.Lookup(reference.Name))
 			if err != nil || container == nil || container.Field("digest") == nil {
-				continue // not run by the chart
+				continue // the chart does not run it
 			}
 			if err := set(container, "tag", reference.Tag); err != nil {
 				return err
@@ -132,5 +133,5 @@ func (r *release) chart(references []Reference) error {
 	return err
 }
 
-// ChartFile is the name of a chart's archive, as helm has it.
+// ChartFile returns the name that helm gives a chart's archive.
 func ChartFile(version string) string { return Project + "-" + version + ".tgz" }

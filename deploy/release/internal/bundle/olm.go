@@ -20,13 +20,13 @@ import (
 const (
 	// olmName is the last part of the repository of the bundle for OLM.
 	olmName = "olm-bundle"
-	// olmOverlay is what OLM installs.
+	// olmOverlay is the overlay that OLM installs.
 	olmOverlay = "rhacm"
-	// olmPrerequisites is the file that is applied before.
+	// olmPrerequisites is the file to apply before.
 	olmPrerequisites = "olm-prerequisites.yaml"
 )
 
-// olmBundle makes the bundle of an installation that is rendered.
+// olmBundle builds the bundle of a rendered installation.
 func olmBundle(t *source.Tree, rendered []byte, version string, o Options) (*olm.Bundle, error) {
 	folder := filepath.Join(t.Root, "deploy", "olm")
 	csv, err := os.ReadFile(filepath.Join(folder, "csv.yaml"))
@@ -47,8 +47,8 @@ func olmBundle(t *source.Tree, rendered []byte, version string, o Options) (*olm
 	return made, nil
 }
 
-// olm makes the bundle for OLM of the manifests that are among the files by now: the
-// same files for every architecture, since OLM unpacks it on a node of any.
+// olm builds the bundle for OLM from the manifests among the files. The files are the same for
+// every architecture, because OLM unpacks them on a node of any architecture.
 func (r *release) olm() (Reference, error) {
 	made, err := olmBundle(r.tree, r.files["install-"+olmOverlay+".yaml"], r.Version, r.Options)
 	if err != nil {
@@ -66,8 +66,8 @@ func (r *release) olm() (Reference, error) {
 	})
 }
 
-// WriteOLM writes the bundle of a checkout as it is, with the images that its manifests
-// name, to a folder: to look at, or to try.
+// WriteOLM writes the bundle of the checkout to a folder, with the images that its manifests name.
+// It is for reviews and tests.
 func WriteOLM(ctx context.Context, t *source.Tree, kustomize, version, out string, o Options) error {
 	rendered, err := render(ctx, kustomize, filepath.Join(t.Root, "deploy", "overlays", olmOverlay))
 	if err != nil {

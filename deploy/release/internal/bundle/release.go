@@ -18,16 +18,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/source"
 )
 
-// Request is what is to be released.
+// Request describes a release.
 type Request struct {
 	Options
-	// Version of the release, as a semantic version.
+	// Version is the semantic version of the release.
 	Version string
-	// Registry is where the images will be, with a path below its host.
+	// Registry is the registry of the images, with a path below its host.
 	Registry string
-	// Kustomize is the path of kustomize.
+	// Kustomize is the path of the kustomize program.
 	Kustomize string
-	// Out is the folder to write to, in place of what is there: files/ for people,
+	// Out is the folder to write, and its present content is replaced: files/ is for people,
 	// images/ for the registry.
 	Out string
 }
@@ -35,7 +35,7 @@ type Request struct {
 type release struct {
 	Request
 	tree *source.Tree
-	// files are what people download, by name.
+	// files are the files to download, by name.
 	files map[string][]byte
 }
 
@@ -81,7 +81,7 @@ func (r *release) published(reference Reference) Reference {
 	return reference
 }
 
-// check refuses what must not be released, and returns what the changelog says.
+// check rejects what must not be released, and returns the section of the changelog.
 func (r *release) check(ctx context.Context) (string, error) {
 	m := semantic.FindStringSubmatch(r.Version)
 	switch {
@@ -114,8 +114,8 @@ func (r *release) check(ctx context.Context) (string, error) {
 
 var toolchainLine = regexp.MustCompile(`(?m)^toolchain (go\S+)$`)
 
-// toolchain refuses another Go than the one that go.mod of this module pins: the same
-// commit is to give the same images.
+// toolchain rejects another Go than the one in go.mod of this module, because the same commit must
+// give the same images.
 func toolchain(ctx context.Context, root string) error {
 	content, err := os.ReadFile(filepath.Join(root, "deploy", "release", "go.mod"))
 	if err != nil {
@@ -152,8 +152,8 @@ func (r *release) finish(section string, references []Reference) error {
 	return writeFiles(filepath.Join(r.Out, "files"), r.files)
 }
 
-// Section returns the part of a changelog below the heading of a version: "## 1.2.3",
-// with a date behind it or not. The notes of a pre-release are those of its version.
+// Section returns the part of a changelog below the heading of a version: "## 1.2.3", optionally
+// with a date. The notes of a pre-release are those of its version.
 func Section(changelog, version string) (string, error) {
 	start := regexp.MustCompile(`(?m)^## \[?` + regexp.QuoteMeta(version) + `\]?( .*)?$`).FindStringIndex(changelog)
 	if start == nil {

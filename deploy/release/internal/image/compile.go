@@ -15,11 +15,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/source"
 )
 
-// revisionVariable is where a binary keeps its revision.
+// revisionVariable is the variable of a binary with its revision.
 const revisionVariable = "open-cluster-management.io/multicluster-integrations/shared/boot.Revision"
 
-// settings are the environment that decides about the outcome, for one architecture:
-// the lowest level of each, whatever the caller's machine prefers.
+// settings are the environment variables that change the result of a build, for one architecture.
+// Each has the lowest level, whatever the machine prefers.
 func settings(architecture string) []string {
 	return append(os.Environ(),
 		"CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture, "GOWORK=off", "GOFLAGS=", "GOEXPERIMENT=",
@@ -32,7 +32,7 @@ func compile(ctx context.Context, t *source.Tree, module string, p source.Progra
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // only the binary, read by then
+	defer func() { _ = os.RemoveAll(folder) }() // it had only the binary, which is read by now
 	path := filepath.Join(folder, p.Name)
 	_, err = goTool(ctx, t, module, architecture, "build", "-trimpath", "-buildvcs=false",
 		"-ldflags=-s -w -X "+revisionVariable+"="+t.Short(), "-o", path, p.Package)

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package image makes images from binaries, without a container engine and without
-// a base image. Equal input gives equal bytes.
+// Package image builds images from binaries, without a container engine and without a base image.
+// Equal input gives equal bytes.
 package image
 
 import (
@@ -27,13 +27,13 @@ import (
 )
 
 const (
-	// User and group of every container: numbers, so that runAsNonRoot can be checked.
+	// User is user and group of every container. They are numbers, so that runAsNonRoot can be
+	// checked.
 	User = "65532:65532"
-	// RootsPath is where Go and others look for certificates first.
+	// RootsPath is the first file in which Go and other programs search for certificates.
 	RootsPath = "etc/ssl/certs/ca-certificates.crt"
-	// UsersPath is where container engines look for a user's group. A kubelet passes the
-	// number of User on without the group, and containerd then takes the one that this
-	// file gives, or root's.
+	// UsersPath is the file in which container engines find a user's group. A kubelet passes the
+	// number in User without the group. containerd then uses the group in this file, or root's.
 	UsersPath = "etc/passwd"
 
 	users = "nonroot:x:" + User + ":nonroot:/:/sbin/nologin\n"
@@ -41,8 +41,8 @@ const (
 	mayRun, mayRead, mayEnter = 0o555, 0o444, 0o755
 )
 
-// Build compiles a container's programs for an architecture of linux and makes its image:
-// root certificates, users, licences, programs.
+// Build compiles a container's programs for an architecture of linux and builds its image: root
+// certificates, users, licences, programs.
 func Build(ctx context.Context, t *source.Tree, c source.Container, architecture string, labels map[string]string) (v1.Image, error) {
 	roots, err := Roots()
 	if err != nil {
@@ -75,7 +75,7 @@ func Build(ctx context.Context, t *source.Tree, c source.Container, architecture
 		mutate.Addendum{Layer: programs, History: v1.History{Created: created, CreatedBy: "go build " + c.Module}})
 }
 
-// Data makes an image of files, by their paths, that is not run.
+// Data builds an image of files, by their paths, that is not run.
 func Data(architecture string, files map[string][]byte, labels map[string]string, created time.Time) (v1.Image, error) {
 	data, err := layer(mayRead, files)
 	if err != nil {
@@ -85,7 +85,7 @@ func Data(architecture string, files map[string][]byte, labels map[string]string
 		mutate.Addendum{Layer: data, History: v1.History{Created: v1.Time{Time: created}, CreatedBy: "files"}})
 }
 
-// assemble makes an image of layers, as old as the first of them.
+// assemble builds an image of layers. Its time is that of the first layer.
 func assemble(architecture string, how v1.Config, layers ...mutate.Addendum) (v1.Image, error) {
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	img, err := mutate.Append(base, layers...)
@@ -103,15 +103,15 @@ func assemble(architecture string, how v1.Config, layers ...mutate.Addendum) (v1
 	return plain{img}, err
 }
 
-// plain is an image whose descriptor in an index says no artifact type: runtimes may
-// take what has one for something that is not to be run.
+// plain is an image without an artifact type in the descriptor of an index. Runtimes may refuse to
+// run an image that has one.
 type plain struct{ v1.Image }
 
 // ArtifactType is empty.
 func (plain) ArtifactType() (string, error) { return "", nil }
 
-// layer packs files of one mode by their paths, with the folders above them, owned by
-// root and without a time.
+// layer packs files of one mode by their paths, with their parent folders. root owns them, and they
+// have no time.
 func layer(mode int64, files map[string][]byte) (v1.Layer, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
@@ -142,7 +142,7 @@ func layer(mode int64, files map[string][]byte) (v1.Layer, error) {
 	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
 }
 
-// foldersAbove lists a, a/b for a/b/c.
+// foldersAbove returns the parent folders of a file: a, a/b for a/b/c.
 func foldersAbove(name string) []string {
 	var out []string
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {

@@ -15,15 +15,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/source"
 )
 
-// LicencesPath is the folder of an image with the texts of the licences of all that
-// its programs are made of, by module; registries that certify images look there.
+// LicencesPath is the folder of an image with the licences of all modules of its programs.
+// Registries that certify images read this folder.
 const LicencesPath = "licenses"
 
 var licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-.].*)?$`)
 
-// licences collects what the modules that a container's programs are linked from ask
-// to be passed on: the texts beside each package and above it, up to its module. A
-// module without any text is refused.
+// licences collects the licence texts of the modules that are linked into a container's programs:
+// next to each package, and in each folder above it up to its module. It returns an error for a
+// module without any text.
 func licences(ctx context.Context, t *source.Tree, c source.Container, architecture string) (map[string][]byte, error) {
 	const format = `{{if .Standard}}std {{.Root}} {{.Dir}}{{else}}{{with .Module}}{{.Path}} {{.Dir}}{{end}} {{.Dir}}{{end}}`
 	arguments := append(make([]string, 0, 4+len(c.Programs)), "list", "-deps", "-f", format)
@@ -50,7 +50,7 @@ func licences(ctx context.Context, t *source.Tree, c source.Container, architect
 		}
 		module, root, folder := fields[0], fields[1], fields[2]
 		if strings.HasPrefix(root, t.Root+string(filepath.Separator)) {
-			continue // this repository's, see LICENSE
+			continue // a module of this repository, see LICENSE
 		}
 		modules[module] = true
 		for ; strings.HasPrefix(folder, root); folder = filepath.Dir(folder) {

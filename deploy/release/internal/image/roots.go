@@ -11,7 +11,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// rootsModule is the module that the certificates are from.
+// rootsModule is the module with the certificates.
 const rootsModule = "golang.org/x/crypto/x509roots/fallback"
 
 const rootsNotice = "/" + RootsPath + ` holds root certificates of Mozilla's store, as the Go module
@@ -19,9 +19,9 @@ const rootsNotice = "/" + RootsPath + ` holds root certificates of Mozilla's sto
 https://mozilla.org/MPL/2.0/; its source: https://hg.mozilla.org/projects/nss/raw-file/tip/lib/ckfw/builtins/certdata.txt
 `
 
-// Roots returns the root certificates of Mozilla's store, in PEM. A root that is
-// trusted for older certificates only is left out, since PEM cannot say so and a
-// reader would trust it for all.
+// Roots returns the root certificates of Mozilla's store in PEM. It leaves out roots that are
+// trusted only for older certificates. PEM cannot express that, and a reader would trust them for
+// all.
 func Roots() ([]byte, error) {
 	var out bytes.Buffer
 	count := 0

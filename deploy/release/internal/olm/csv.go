@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// csv fills in what a person wrote of the ClusterServiceVersion.
+// csv completes the ClusterServiceVersion that a person wrote.
 func (in Input) csv(s *sorted, packageName string) (object, error) {
 	var csv object
 	if err := yaml.Unmarshal(in.CSV, &csv); err != nil {
@@ -49,7 +49,8 @@ func (in Input) describe(csv object, s *sorted) []any {
 	annotations := child(child(csv, "metadata"), "annotations")
 	annotations["createdAt"] = in.Created.UTC().Format(time.RFC3339)
 	annotations["operatorframework.io/suggested-namespace"] = s.namespace
-	// Whatever is installed may become this version: stored reports need no migration.
+	// Every installed version may be upgraded to this one, because stored reports need no
+	// migration.
 	annotations["olm.skipRange"] = "<" + in.Version
 	if in.Source != "" {
 		annotations["repository"] = in.Source
@@ -68,7 +69,7 @@ func (in Input) describe(csv object, s *sorted) []any {
 	return images
 }
 
-// own completes what a person wrote of each CRD.
+// own completes the descriptions of the CRDs.
 func own(spec object, crds []object) error {
 	described := map[string]object{}
 	owned := field[[]any](spec, "customresourcedefinitions", "owned")
@@ -95,7 +96,7 @@ func own(spec object, crds []object) error {
 	return nil
 }
 
-// rights are the rules of each ServiceAccount, in the operator's namespace and in all.
+// rights returns the rules of each ServiceAccount, in the operator's namespace and in the cluster.
 func rights(s *sorted) (permissions, cluster []any, err error) {
 	rules := map[string]any{}
 	for _, role := range s.roles {

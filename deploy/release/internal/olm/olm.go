@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package olm makes a bundle for the Operator Lifecycle Manager from rendered manifests.
-// What OLM would not make, or not in time, becomes a file of prerequisites.
+// Package olm builds a bundle for the Operator Lifecycle Manager from rendered manifests. Objects
+// that OLM does not create, or creates too late, go into a file of prerequisites.
 package olm
 
 import (
@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Folders of a bundle in the format registry+v1.
+// These are the folders of a bundle in the format registry+v1.
 const (
 	manifestsFolder = "manifests"
 	metadataFolder  = "metadata"
@@ -24,37 +24,37 @@ const (
 // packageAnnotation names the bundle's package.
 const packageAnnotation = "operators.operatorframework.io.bundle.package.v1"
 
-// Input is what a bundle is made of.
+// Input is the input of a bundle.
 type Input struct {
 	// Rendered are the manifests of an installation, with its images.
 	Rendered []byte
-	// CSV is what only a person can say of the ClusterServiceVersion.
+	// CSV has the fields of the ClusterServiceVersion that only a person can write.
 	CSV []byte
-	// Annotations are metadata/annotations.yaml.
+	// Annotations is the content of metadata/annotations.yaml.
 	Annotations []byte
-	// Version is the bundle's, as a semantic version.
+	// Version is the semantic version of the bundle.
 	Version string
 	Created time.Time
-	// Architectures are Go's names of those that the images are for.
+	// Architectures are Go's names of the architectures of the images.
 	Architectures []string
-	// Source is the repository's public address; empty: unknown.
+	// Source is the public address of the repository, or empty if it is unknown.
 	Source string
 }
 
 // Bundle is what is published.
 type Bundle struct {
-	// Files are by their path in the bundle.
+	// Files are the files of the bundle by their path.
 	Files map[string][]byte
-	// Labels are those of the bundle's image.
+	// Labels are the labels of the bundle's image.
 	Labels map[string]string
 	// Prerequisites are manifests to apply before OLM installs the bundle.
 	Prerequisites []byte
 }
 
-// object is a Kubernetes object as it is written in YAML.
+// object is a Kubernetes object in its YAML form.
 type object = map[string]any
 
-// New makes a bundle. Equal input gives equal bytes.
+// New builds a bundle. Equal input gives equal bytes.
 func New(in Input) (*Bundle, error) {
 	objects, err := parse(in.Rendered)
 	if err != nil {
@@ -83,7 +83,7 @@ func New(in Input) (*Bundle, error) {
 	return out, err
 }
 
-// labels are the annotations, which a catalog reads from the image.
+// labels returns the annotations, which a catalog reads as labels of the image.
 func labels(annotations []byte) (map[string]string, error) {
 	var file struct {
 		Annotations map[string]string `json:"annotations"`
@@ -124,7 +124,7 @@ func join(objects []object) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// field returns what is at a path of keys, or the zero value.
+// field returns the value at a path of keys, or the zero value.
 func field[T any](o object, keys ...string) T {
 	var zero T
 	for _, key := range keys[:len(keys)-1] {
@@ -145,7 +145,7 @@ func kindOf(o object) string      { return field[string](o, "kind") }
 func nameOf(o object) string      { return field[string](o, "metadata", "name") }
 func namespaceOf(o object) string { return field[string](o, "metadata", "namespace") }
 
-// child returns the mapping at key, and makes it when it is not there.
+// child returns the mapping at key, and creates it if it does not exist.
 func child(o object, key string) object {
 	found, ok := o[key].(object)
 	if !ok {

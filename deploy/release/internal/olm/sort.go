@@ -8,21 +8,21 @@ import (
 	"slices"
 )
 
-// sorted are the objects of an installation by who makes them.
+// sorted are the objects of an installation by their creator.
 type sorted struct {
-	// namespace is the operator's own.
+	// namespace is the namespace of the operator.
 	namespace string
-	// deployment, roles and bindings go into the ClusterServiceVersion, from which OLM
-	// makes them in the operator's namespace.
+	// deployment, roles and bindings become a part of the ClusterServiceVersion, from which OLM
+	// creates them in the operator's namespace.
 	deployment      object
 	roles, bindings []object
-	// crds and what else OLM makes as it stands.
+	// crds and bundled are objects that OLM creates unchanged.
 	crds, bundled []object
-	// prerequisites are for the administrator.
+	// prerequisites are objects that the administrator applies.
 	prerequisites []object
 }
 
-// tokenType is that of a Secret that Kubernetes fills with a ServiceAccount's token.
+// tokenType is the type of a Secret in which Kubernetes writes a ServiceAccount's token.
 const (
 	tokenType         = "kubernetes.io/service-account-token" //nolint:gosec // a type, no token
 	accountAnnotation = "kubernetes.io/service-account.name"
@@ -64,7 +64,7 @@ func (s *sorted) add(o object, withToken []string) error {
 	case "CustomResourceDefinition":
 		s.crds = append(s.crds, o)
 		s.bundled = append(s.bundled, o)
-	// OLM makes these with the ClusterServiceVersion's rules, in its own namespace only.
+	// OLM creates these from the rules in the ClusterServiceVersion, but only in its own namespace.
 	case "ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding":
 		switch {
 		case !own:
@@ -74,14 +74,14 @@ func (s *sorted) add(o object, withToken []string) error {
 		default:
 			s.bindings = append(s.bindings, o)
 		}
-	// OLM makes Secrets before ServiceAccounts, and Kubernetes removes a token Secret whose
-	// account is not there; at an upgrade OLM would clear the token.
+	// OLM creates Secrets before ServiceAccounts, and Kubernetes deletes a token Secret without its
+	// account. An upgrade by OLM would clear the token.
 	case "ServiceAccount":
 		if slices.Contains(withToken, nameOf(o)) {
 			s.prerequisites = append(s.prerequisites, o)
 		}
-	// Not every OLM and not every catalog takes a NetworkPolicy. OLM ignores the Namespace
-	// of a bundle, and with it its Pod Security labels. It makes no admission policies.
+	// Some versions of OLM and some catalogs do not accept a NetworkPolicy. OLM ignores the
+	// Namespace of a bundle, including its Pod Security labels, and creates no admission policies.
 	case "Secret", "NetworkPolicy", "Namespace", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
 		s.prerequisites = append(s.prerequisites, o)
 	case "Service", "PodDisruptionBudget":

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source reads what a build depends on from a checkout: its containers, the
-// version, the revision and its time.
+// Package source reads the input of a build from a checkout: its containers, its version, its
+// revision and the time of that.
 package source
 
 import (
@@ -23,14 +23,14 @@ import (
 type Tree struct {
 	// Root is the absolute path of the checkout.
 	Root string
-	// Revision is the full commit, with "-dirty" when the sources differ from it, or
+	// Revision is the full commit. It has the suffix "-dirty" if the sources differ from it, and is
 	// "unknown" outside of git.
 	Revision string
-	// Time is the commit's, so that two builds of one commit are equal.
+	// Time is the time of the commit, so that two builds of one commit are equal.
 	Time time.Time
-	// Version is the one of all containers, as their binaries report it.
+	// Version is the version that the binaries of all containers report.
 	Version string
-	// Containers are what is released, by name.
+	// Containers are the released containers, by name.
 	Containers []Container
 }
 
@@ -46,7 +46,7 @@ type Container struct {
 
 // Program is a binary in an image.
 type Program struct {
-	// Name is also the path in the image, after the slash.
+	// Name is the name of the program, and its path in the image after the slash.
 	Name string
 	// Package is the main package, relative to the module's folder.
 	Package string
@@ -82,7 +82,7 @@ func (t *Tree) Dirty() bool {
 	return t.Revision == unknown || strings.HasSuffix(t.Revision, dirtySuffix)
 }
 
-// CommitOf returns the commit that a tag points to, or "" when there is no such tag.
+// CommitOf returns the commit of a tag, or "" if the tag does not exist.
 func (t *Tree) CommitOf(ctx context.Context, tag string) (string, error) {
 	found, err := t.git(ctx, "tag", "--list", tag)
 	if err != nil || found == "" {
@@ -130,9 +130,9 @@ func (t *Tree) git(ctx context.Context, arguments ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// readContainers finds the modules, at the root and below optional, that have a main package
-// at their root: each is an image. A main package one folder below goes into the same image,
-// as /<folder>. A new module needs no line here.
+// readContainers finds the modules with a main package, at the root and below optional: each
+// becomes an image. A main package one folder below goes into the same image, as /<folder>. A new
+// module needs no change here.
 func (t *Tree) readContainers() error {
 	var mains []string
 	for _, folder := range []string{".", "optional"} {
@@ -172,7 +172,8 @@ func (t *Tree) readContainers() error {
 
 var versionLine = regexp.MustCompile(`(?m)^const Version = "(\d+\.\d+\.\d+)"`)
 
-// readVersion reads the version that a container's binary reports, which all share.
+// readVersion reads the version that a container's binary reports. All containers have the same
+// one.
 func (t *Tree) readVersion(c Container) error {
 	file := c.Module + "/internal/command/command.go"
 	content, err := os.ReadFile(filepath.Join(t.Root, file))

@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// Archive writes the images of an architecture, from the layouts below folder, to one file
-// as docker save does, and returns their names. Each has its repository below registry as
-// its name. containers selects layouts by the last part of their path; none selects all.
+// Archive writes the images of an architecture, from the layouts below folder, to one file in the
+// format of docker save, and returns their names. Each name is a repository below registry.
+// containers selects layouts by the last part of their path. Without containers all are selected.
 func Archive(folder, file, registry, architecture string, containers []string) ([]string, error) {
 	repositories, err := Find(folder)
 	if err != nil {
@@ -65,7 +65,7 @@ func imageFor(index v1.ImageIndex, architecture string) (v1.Image, error) {
 	return nil, fmt.Errorf("it has no image for linux/%s", architecture)
 }
 
-// writeArchive replaces file once all of the archive is written.
+// writeArchive replaces file after the whole archive is written.
 func writeArchive(file string, images map[name.Reference]v1.Image) error {
 	fresh := file + ".part"
 	if err := tarball.MultiRefWriteToFile(fresh, images); err != nil {

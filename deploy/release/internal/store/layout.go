@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 )
 
-// tagAnnotation names the tag of a manifest in a layout.
+// tagAnnotation has the tag of a manifest in a layout.
 const tagAnnotation = "org.opencontainers.image.ref.name"
 
-// Write makes an OCI layout of one tagged index at path, in place of what was there, and
-// whole or not at all.
+// Write writes an OCI layout with one tagged index at path. It replaces the existing one
+// completely, or not at all after an error.
 func Write(path string, index v1.ImageIndex, tag string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -28,7 +28,7 @@ func Write(path string, index v1.ImageIndex, tag string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(fresh) }() // gone when all went well
+	defer func() { _ = os.RemoveAll(fresh) }() // it does not exist any more after success
 	folder, err := layout.Write(fresh, empty.Index)
 	if err != nil {
 		return fmt.Errorf("start the layout %s: %w", path, err)
@@ -60,8 +60,8 @@ func Read(path string) (v1.ImageIndex, string, error) {
 	return index, only.Annotations[tagAnnotation], err
 }
 
-// Find lists the layouts below a folder by their paths relative to it, which are also
-// their repositories in a registry.
+// Find returns the layouts below a folder by their relative paths, which are also their
+// repositories in a registry.
 func Find(folder string) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {

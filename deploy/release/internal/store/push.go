@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// Push copies every layout below folder to its repository in registry, and reports
-// each reference with its digest. A tag that a registry has with another digest is
-// never moved: what was released stays.
+// Push copies every layout below folder to its repository in registry, and reports each reference
+// with its digest. It never moves a tag that exists with another digest, so that a release never
+// changes.
 func Push(ctx context.Context, folder, registry string, report func(reference string)) error {
 	repositories, err := Find(folder)
 	if err != nil {
@@ -54,24 +54,23 @@ func Push(ctx context.Context, folder, registry string, report func(reference st
 	return nil
 }
 
-// Lookup returns the digest of a tag, or nil when the registry has none, or says of a
-// repository that was never pushed to that it is forbidden, as GitHub's and others do
-// in order not to give away what there is: what may not be read may not be written
-// either, and the push will say so.
+// Lookup returns the digest of a tag, or nil if the registry does not have it. Some registries,
+// like GitHub's, reply that a repository is forbidden if it was never pushed to, in order not to
+// disclose which exist. That also counts as nil. The push will report a missing right.
 func Lookup(ctx context.Context, tag name.Tag) (*v1.Hash, error) {
 	found, err := remote.Head(tag, options(ctx)...)
 	var refused *transport.Error
 	switch {
 	case errors.As(err, &refused) && (refused.StatusCode == http.StatusNotFound || refused.StatusCode == http.StatusForbidden):
-		return nil, nil //nolint:nilnil // there is no such tag, and no error
+		return nil, nil //nolint:nilnil // the tag does not exist, which is not an error
 	case err != nil:
 		return nil, fmt.Errorf("look up %s: %w", tag, err)
 	}
 	return &found.Digest, nil
 }
 
-// ChartThere reports whether a registry has a chart's version, and refuses one that is
-// made of another archive.
+// ChartThere reports whether a registry has a chart's version. It returns an error if that version
+// comes from another archive.
 func ChartThere(ctx context.Context, tag name.Tag, archive v1.Hash) (bool, error) {
 	found, err := Lookup(ctx, tag)
 	if err != nil || found == nil {

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package audit counts what the product asks of an API server: the audit log knows
-// every request, by account and to the microsecond, and costs no watch.
+// Package audit counts the product's requests to an API server. The audit log has every request by
+// account, with microseconds, and needs no watch.
 package audit
 
 import (
@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Policy is the audit policy: a line for every finished request of the accounts
-// of a namespace, and for the start of every watch; and for everybody's requests in
-// baselines, namespaces whose requests are to cost the server what the others cost.
+// Policy is the audit policy. It logs every finished request of the accounts of a namespace, and
+// the start of every watch. It logs all requests in the namespaces in baselines, so that these cost
+// the server as much.
 func Policy(namespace string, baselines []string) ([]byte, error) {
 	const level = "Metadata"
 	return json.Marshal(map[string]any{
@@ -31,7 +31,7 @@ func Policy(namespace string, baselines []string) ([]byte, error) {
 type Entry struct {
 	// Account is the name of the ServiceAccount.
 	Account string
-	// Verb as RBAC knows it: create, patch, list, watch.
+	// Verb is the verb in RBAC: create, patch, list, watch.
 	Verb string
 	// Resource is "resource" or "resource/subresource" in the plural.
 	Resource  string
@@ -45,10 +45,9 @@ type Entry struct {
 // writes are the verbs that change something.
 var writes = map[string]bool{"create": true, "update": true, "patch": true, "delete": true, "deletecollection": true}
 
-// Write reports whether the request was to change an object of the hub. What keeps
-// a leader a leader is none: its Lease, and the Event by which client-go tells in
-// the Lease's namespace that it has it. Neither are the reviews that check who
-// reads metrics.
+// Write reports whether the request would change an object of the hub. The Lease of a leader, and
+// the Event of client-go about it in the Lease's namespace, do not count. The reviews of who reads
+// metrics do not count either.
 func (e *Entry) Write(own string) bool {
 	switch {
 	case e.Resource == "leases", e.Resource == "tokenreviews", e.Resource == "subjectaccessreviews",
@@ -78,8 +77,8 @@ type line struct {
 	Time time.Time `json:"stageTimestamp"`
 }
 
-// Parse reads one line of an audit log. ok is false for a line that tells of a
-// request a second time: the end of a watch.
+// Parse parses one line of an audit log. ok is false for a second line about one request: the end
+// of a watch.
 func Parse(raw []byte) (e Entry, ok bool, err error) {
 	var l line
 	if err := json.Unmarshal(raw, &l); err != nil {

@@ -23,7 +23,7 @@ type Log struct {
 	err     error
 }
 
-// Open returns the log at path, whose file may be made later.
+// Open returns the log at path. The file does not have to exist yet.
 func Open(path string) *Log { return &Log{path: path} }
 
 // Close closes the file.

@@ -14,10 +14,10 @@ var usualNoise = map[string]float64{
 	"":    1,
 }
 
-// Worse returns the rows of now that are worse than the same rows of before, beyond the
-// noise that repeated runs show: of ratios, counts and memory, which mean the same on
-// every machine. Each says in Beside what it was. A row that before does not know is new,
-// not worse; one that now lacks is returned as well, as nothing measures it any more.
+// Worse returns the rows of now that are worse than those of before, beyond the noise of repeated
+// runs. It compares ratios, counts and memory, which mean the same on every machine. Beside has the
+// earlier value. A row that before does not have is new and not worse. A row that now does not have
+// is returned, because nothing measures it any more.
 func Worse(before, now *Results) []Row {
 	found := map[string]Row{}
 	for _, r := range now.Rows {
@@ -26,7 +26,7 @@ func Worse(before, now *Results) []Row {
 	var worse []Row
 	for _, was := range before.Rows {
 		r, measured := found[was.What]
-		was.Noise = max(was.Noise, r.Noise) // older results do not say it
+		was.Noise = max(was.Noise, r.Noise) // older results do not have it
 		_, comparable := usualNoise[was.Unit]
 		switch {
 		case !comparable || was.Comparison == Informative:
@@ -51,7 +51,7 @@ func (r Row) bound() float64 {
 	case r.Comparison == AtLeast:
 		return r.Value / noise
 	case r.Unit == "" && r.Value > 0:
-		return r.Value*noise + 1 // when a batch begins may cost one write more
+		return r.Value*noise + 1 // the start of a batch may cost one more write
 	}
 	return r.Value * noise
 }
@@ -61,7 +61,7 @@ func (r Row) worseThan(was Row) bool {
 	return r.Verdict() == "missed"
 }
 
-// CompareText says in words what [Worse] found.
+// CompareText describes the result of [Worse].
 func CompareText(before, now *Results) string {
 	worse := Worse(before, now)
 	if len(worse) == 0 {

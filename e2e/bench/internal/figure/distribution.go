@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package figure is what a benchmark says: distributions, rows with their targets,
-// the table and the file. It is pure.
+// Package figure has the results of a benchmark: distributions, rows with their targets, the table
+// and the file. It is pure.
 package figure
 
 import (
@@ -24,9 +24,8 @@ func NewDistribution(durations []time.Duration) Distribution {
 	return d
 }
 
-// Percentile returns the smallest value that at least p percent of the values do
-// not exceed (nearest rank): it is always a value that was measured. It is 0 for
-// an empty distribution.
+// Percentile returns the smallest value that at least p percent of the values do not exceed
+// (nearest rank). It is always a measured value. It is 0 for an empty distribution.
 func (d Distribution) Percentile(p float64) float64 {
 	if len(d) == 0 {
 		return 0

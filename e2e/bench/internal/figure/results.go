@@ -16,8 +16,8 @@ type Results struct {
 	Commit string `json:"commit"`
 	// Machine names the processor count and the load at the start.
 	Machine Machine `json:"machine"`
-	// APIServer is the environment that the API server ran with where it was not Go's
-	// defaults: a smaller heap costs processor time.
+	// APIServer is the environment of the API server, as far as it differs from Go's defaults. A
+	// smaller heap costs processor time.
 	APIServer []string `json:"apiServerEnvironment,omitempty"`
 	Fleet     Fleet    `json:"fleet"`
 	Rows      []Row    `json:"rows"`
@@ -37,7 +37,7 @@ type Fleet struct {
 	Applications int `json:"applications"`
 }
 
-// Cost is what the binaries cost at one size of the fleet.
+// Cost has the costs of the binaries at one size of the fleet.
 type Cost struct {
 	Applications int `json:"applications"`
 	// CPU is milliseconds of processor time per status change, by binary.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Comparison says which side of its target a value has to be on.
+// Comparison is the side of its target on which a value has to be.
 type Comparison string
 
 // Comparisons.
@@ -27,13 +27,13 @@ type Row struct {
 	// Value that was found, in Unit.
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit,omitempty"`
-	// Comparison and Target are what it must reach.
+	// Comparison and Target are the aim of the value.
 	Comparison Comparison `json:"comparison,omitempty"`
 	Target     float64    `json:"target,omitempty"`
 	// Noise is the factor by which repeated runs of the same sources differed, 0: the
 	// unit's usual one.
 	Noise float64 `json:"noise,omitempty"`
-	// Beside is what the value was measured beside: the baseline and the absolutes.
+	// Beside has the baseline and the absolute values of the measurement.
 	Beside string `json:"beside,omitempty"`
 }
 

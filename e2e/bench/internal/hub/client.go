@@ -1,9 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hub talks to an API server with as little work of its own as possible:
-// what it reaches is the server's own limit, and what it costs does not blur what
-// is measured beside it.
+// Package hub is a client of an API server with as little overhead as possible. So its rate is the
+// server's own limit, and its cost does not disturb other measurements.
 package hub
 
 import (
@@ -45,8 +44,8 @@ func New(config *rest.Config) (*Client, error) {
 	return &Client{base: config.Host, http: client}, nil
 }
 
-// send returns the answer to a request, whose body the caller closes, or an error unless
-// its status is one of success.
+// send returns the response to a request, and the caller closes its body. A status other than
+// success is an error.
 func (c *Client) send(ctx context.Context, method, path, accept string, body []byte) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {

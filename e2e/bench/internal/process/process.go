@@ -31,7 +31,7 @@ func Of(pid int) (_ Usage, err error) {
 	}, err
 }
 
-// Load returns the machine's load average of the last minute, 0 when it is not known.
+// Load returns the machine's load average of the last minute, or 0 if it is unknown.
 func Load() float64 {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {

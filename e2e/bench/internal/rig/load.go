@@ -26,8 +26,8 @@ import (
 // Pulled selects what propagation writes.
 const Pulled = "?labelSelector=" + contract.PullLabel + "%3Dtrue"
 
-// trickleReports is how many reports a trickle changes at most. How long a change waits, and
-// how many share a write, goes by how often its report changes, not by how many there are.
+// trickleReports is the highest number of reports that a steady load changes. How long a change
+// waits, and how many changes share a write, depends on the rate of changes of its report.
 const trickleReports = 10
 
 // Load plays what surrounds the product on the hub and at the edge.
@@ -129,7 +129,7 @@ func ClusterNames(first, last int) []string {
 	return names
 }
 
-// LearnWorks finds out the works of all Applications: their names and generations.
+// LearnWorks reads names and generations of the works of all Applications.
 func (l *Load) LearnWorks(ctx context.Context) error {
 	var list struct {
 		Items []struct {
@@ -161,8 +161,8 @@ func (l *Load) LearnWorks(ctx context.Context) error {
 type Change struct {
 	*Application
 	Revision string
-	// Before is closed when the Application's change before this one was sent; nil:
-	// there is none. sent is closed when this one was.
+	// Before is closed when the Application's previous change was sent. It is nil if there is none.
+	// Sent is closed when this one was sent.
 	Before, Sent chan struct{}
 }
 
@@ -241,7 +241,7 @@ func (l *Load) ReportAll(ctx context.Context, apps []*Application) error {
 	return hub.Parallel(ctx, len(apps), func(ctx context.Context, i int) error { return l.Report(ctx, apps[i], revision) })
 }
 
-// Trickled returns the Applications that a trickle changes, and of how many reports they are.
+// Trickled returns the Applications that a steady load changes, and the number of their reports.
 func (l *Load) Trickled() (apps []*Application, reports int) {
 	reports = min(trickleReports, l.Size.Sets)
 	names := map[string]bool{}

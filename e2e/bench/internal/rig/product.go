@@ -41,7 +41,7 @@ func (p *Product) Launch(ctx context.Context, names ...string) {
 // arguments are what the bench needs beyond the shipped flags.
 func (p *Product) arguments(name string) []string {
 	if name == env.ResourceSync {
-		// its own metric tells how long a poll takes
+		// resourcesync's own metric has the duration of a poll
 		return []string{"--metrics-secure=false", "--search-url=" + p.Search.URL(), "--search-ca-file=" + p.Search.CAFile(), "--search-token-file=" + p.tokenFile}
 	}
 	// On a machine that is full to the brim a leader may not get a renewal through

@@ -31,7 +31,7 @@ const (
 	baselineSpread = 10
 )
 
-// Options say what to run.
+// Options are the settings of a run.
 type Options struct {
 	Size Size
 	// Progress gets a line for each thing that happens.
@@ -56,7 +56,7 @@ type Rig struct {
 	Baseline Baseline
 }
 
-// Binaries are those of the product; Followers are those that follow the hub.
+// Binaries are the binaries of the product. Followers are the ones that watch the hub.
 var (
 	Followers = []string{env.Propagation, env.Aggregation}
 	Binaries  = append(Followers[:2:2], env.ResourceSync)
@@ -96,23 +96,23 @@ func (b *Rig) Close() (err error) {
 	return err
 }
 
-// Say passes a line with the time since the start on to [Options.Progress].
+// Say passes a line with the time since the start to [Options.Progress].
 func (b *Rig) Say(format string, args ...any) {
 	b.Progress(fmt.Sprintf("%6.1fs  ", time.Since(b.Began).Seconds()) + fmt.Sprintf(format, args...))
 }
 
-// Row adds a figure and says it.
+// Row adds a figure and prints it.
 func (b *Rig) Row(r figure.Row) {
 	b.Results.Rows = append(b.Results.Rows, r)
 	b.Say("  %s: %s %s %s (%s)", r.What, figure.Number(r.Value), r.Unit, r.Verdict(), r.Beside)
 }
 
-// AtMost is a figure with the most that it may be, and what it was measured beside.
+// AtMost returns a figure with its upper limit and its baseline.
 func AtMost(target float64, unit, what string, value float64, beside string, args ...any) figure.Row {
 	return figure.Row{What: what, Value: value, Unit: unit, Comparison: figure.AtMost, Target: target, Beside: fmt.Sprintf(beside, args...)}
 }
 
-// Only leaves a row its target when there is one for what was run.
+// Only removes the target of a row unless the run has one.
 func Only(has bool, r figure.Row) figure.Row {
 	if !has {
 		r.Comparison, r.Target = figure.Informative, 0
@@ -141,7 +141,7 @@ func (b *Rig) AwaitStatuses(ctx context.Context) {
 	}))
 }
 
-// wrong counts the hub Applications whose status is not what was reported.
+// wrong counts the hub Applications whose status differs from the report.
 func (b *Rig) wrong(ctx context.Context) (count int, example string, err error) {
 	var list struct {
 		Items []struct {
@@ -206,7 +206,7 @@ func (b *Rig) Since(mark int, match func(*audit.Entry) bool) []audit.Entry {
 	return must.Get(b.Audit.Since(mark, match))
 }
 
-// Kinds says what requests were, and how many of each, behind other text.
+// Kinds describes the kinds of requests and their numbers, as the end of a text.
 func Kinds(entries []audit.Entry) string {
 	count := map[string]int{}
 	for i := range entries {
@@ -231,8 +231,8 @@ func Span(entries []audit.Entry) (first, last time.Time) {
 	return first, last
 }
 
-// Baseline is what the API server alone can do: ManifestWorks with the same bytes as propagation's, less
-// the labels by which the product would see them.
+// Baseline is what the API server alone can do: ManifestWorks with the same bytes as propagation's,
+// without the labels by which the product would select them.
 type Baseline struct {
 	Template map[string]any
 	Works    int

@@ -10,15 +10,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// Size is how much a run simulates and how long it looks.
+// Size is how much a run simulates and how long it measures.
 type Size struct {
 	Name string
 	// Clusters with one Application each of every set.
 	Clusters, Sets int
-	// Stages are the parts of the clusters that are there when costs are measured;
-	// the last one is 1. Cold delivery and storm happen in the last step.
+	// Stages are the shares of the clusters that exist when costs are measured. The last one is 1.
+	// Cold delivery and the burst belong to the last step.
 	Stages []float64
-	// Storm is the most first statuses that come at once.
+	// Storm is the highest number of first statuses in one burst.
 	Storm int
 	// Burst is how many changes of one report come at once.
 	Burst int
@@ -27,20 +27,21 @@ type Size struct {
 	// Lone is how many changes of reports that were quiet are timed, WideLone how many of
 	// the one wide report.
 	Lone, WideLone int
-	// Trickle is how many changes the cost of a trickle is measured over.
+	// Trickle is the number of changes for measuring the cost of a steady load.
 	Trickle int
-	// CostChanges is how many changes costs are measured over.
+	// CostChanges is the number of changes for measuring costs.
 	CostChanges int
 	// Idle is how long the idle fleet is watched.
 	Idle time.Duration
-	// SearchClusters is the most clusters that search knows; each Application has 10 resources.
+	// SearchClusters is the highest number of clusters in search. Each Application has 10
+	// resources.
 	SearchClusters int
 	// WideReport is the number of clusters of the one wide report.
 	WideReport int
 	// Restart is how many times as long as a bare LIST a warm restart may take.
 	Restart float64
-	// PerApplication is how many KB (1,000 bytes) of memory a binary may have for each
-	// Application beyond what it has without any; nil: all of its memory has a target instead.
+	// PerApplication is how many KB (1,000 bytes) of memory a binary may use for each Application.
+	// nil: the target is for all of its memory.
 	PerApplication map[string]float64
 	// APIServer is the environment of the hub's API server beyond what every process has.
 	APIServer []string
@@ -48,7 +49,7 @@ type Size struct {
 	Without []string
 }
 
-// Sizes are the ones that can be asked for.
+// Sizes returns the available sizes.
 func Sizes() []Size {
 	return []Size{
 		{
@@ -76,21 +77,22 @@ const warmRestart = 3
 func xlarge() Size {
 	return Size{
 		Name: "xlarge", Clusters: 2500, Sets: 20,
-		// 2,000 Applications, which costs are compared with; 20,000 as in large; and all.
+		// 2,000 Applications as the base of costs, 20,000 as in large, and all of them.
 		Stages: []float64{0.04, 0.4, 1},
 		Storm:  5000, Burst: 500, Changes: 300, Lone: 60, WideLone: 5,
 		Trickle: 300, CostChanges: 1000, Idle: time.Minute,
-		// as many resources as in the sizes before: what a poll costs is search's to say, not the hub's
+		// as many resources as in smaller sizes, because the cost of a poll depends on search and
+		// not on the hub
 		SearchClusters: 250, WideReport: 10000,
 		Restart:        2,
 		PerApplication: map[string]float64{env.Propagation: 6, env.Aggregation: 3},
-		// At 20,000 Applications the API server had 8.5 GiB, and grew by 0.4 MiB with each: Go
-		// lets the heap grow to twice what is in use. Half as much garbage is some 15 GiB at
-		// 50,000. The limit is where it collects more often instead of growing on: etcd,
-		// the product with its standbys and the benchmark itself need some 5 GiB more.
+		// At 20,000 Applications the API server had 8.5 GiB, and grew by 0.4 MiB with each of them.
+		// Go lets the heap grow to twice what is in use. With half as much garbage, 50,000 need
+		// about 15 GiB. At that limit Go collects more often and does not grow. etcd, the product
+		// with its standbys and the benchmark itself need about 5 GiB more.
 		APIServer: []string{"GOGC=50", "GOMEMLIMIT=15GiB"},
-		// Ten thousand more clusters and ManifestWorks would not fit beside the fleet. What one
-		// report costs does not depend on the others, and large has the widest there can be.
+		// Ten thousand more clusters and ManifestWorks would not fit in addition to the fleet. The
+		// cost of one report does not depend on the others, and large has the widest possible one.
 		Without: []string{"wide"},
 	}
 }
@@ -107,5 +109,5 @@ func FindSize(name string) (Size, error) {
 	return Size{}, fmt.Errorf("no size is called %q; there are %q", name, names)
 }
 
-// At returns how many clusters there are in a stage.
+// At returns the number of clusters in a stage.
 func (s Size) At(stage int) int { return max(1, int(s.Stages[stage]*float64(s.Clusters))) }

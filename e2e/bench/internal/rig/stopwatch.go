@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Stopwatch times changes from the moment they are sent until they are seen in
-// several places. A change is known by its revision, which is in no other object.
+// Stopwatch measures the time from sending a change until it is observed in several places. It
+// identifies a change by its revision, which no other object has.
 type Stopwatch struct {
 	mu      sync.Mutex
 	sent    map[string]time.Time
-	waiting map[string]map[string]bool // by place: revisions not seen there yet
+	waiting map[string]map[string]bool // by place: revisions that are not observed there yet
 	took    map[string][]time.Duration // by place
 }
 
-// NewStopwatch returns a stopwatch of the places where a change is to be seen.
+// NewStopwatch returns a stopwatch for the places where a change has to be observed.
 func NewStopwatch(places ...string) *Stopwatch {
 	s := &Stopwatch{sent: map[string]time.Time{}, waiting: map[string]map[string]bool{}, took: map[string][]time.Duration{}}
 	for _, place := range places {
@@ -38,7 +38,7 @@ func (s *Stopwatch) Start(revision string) {
 	s.sent[revision] = time.Now()
 }
 
-// See takes in an object that arrived from a place.
+// See records an object that arrived from a place.
 func (s *Stopwatch) See(place string, object json.RawMessage, arrived time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -48,13 +48,13 @@ func Run(ctx context.Context, o rig.Options) (results *figure.Results, err error
 	return b.Results, measure(watched, b)
 }
 
-// phase is a part of the benchmark, which ends at the first thing that fails, see [must.OK].
+// phase is a part of the benchmark. It ends at the first failure (see [must.OK]).
 type phase struct {
 	key, name string
 	run       func(context.Context, *rig.Rig)
 }
 
-// phases are all there are, in an order in which each leaves behind what the next one wants.
+// phases returns all phases in an order in which each prepares the next one.
 func phases() []phase {
 	return []phase{
 		{"grow", "small fleet", grow},
@@ -76,7 +76,7 @@ func phases() []phase {
 	}
 }
 
-// measure goes through all figures.
+// measure runs all phases.
 func measure(ctx context.Context, b *rig.Rig) error {
 	chosen, err := choose(b.Options, phases())
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// costRate is how many changes a second costs are measured at.
+	// costRate is the rate of changes per second while costs are measured.
 	costRate = 100
-	// trickleWarm is how many changes of each report go before those that are measured: what
-	// a quiet report has to spare is used up by then.
+	// trickleWarm is how many changes of each report come before the measured ones. They use up the
+	// allowance of a quiet report.
 	trickleWarm = 3
 )
 
@@ -37,7 +37,8 @@ func cost(ctx context.Context, b *rig.Rig) {
 	b.AwaitStatuses(ctx)
 }
 
-// relateMemory makes the rows of what each Application takes, where there are enough of them to tell.
+// relateMemory adds the rows about the memory for each Application, if there are enough
+// Applications.
 func relateMemory(b *rig.Rig) {
 	costs := b.Results.Costs
 	if len(costs) < 2 {
@@ -72,7 +73,7 @@ func relateCosts(b *rig.Rig) {
 	}
 }
 
-// flow is what a part of a trickle cost.
+// flow is the cost of a part of a steady load.
 type flow struct {
 	changes, reports, mirrored int
 	server                     time.Duration // processor time of the API server
@@ -83,9 +84,8 @@ func (f *flow) perChange() float64 {
 	return float64(f.server) / float64(time.Millisecond) / float64(f.changes)
 }
 
-// trickle measures what a steady trickle of changes costs the API server: with
-// reports, without, and with them again, since a server is not equally fast all the time.
-// Nothing reads reports meanwhile.
+// trickle measures what a steady load of changes costs the API server: with reports, without them,
+// and with them again, because the speed of a server varies. Nothing reads reports meanwhile.
 func trickle(ctx context.Context, b *rig.Rig) {
 	var with, without flow
 	measureFlow(ctx, b, b.Size.Trickle/2, &with)
@@ -103,7 +103,7 @@ func trickle(ctx context.Context, b *rig.Rig) {
 	b.AwaitStatuses(ctx)
 }
 
-// measureFlow adds what n changes cost that are a part of a longer trickle.
+// measureFlow adds the cost of n changes of a longer load.
 func measureFlow(ctx context.Context, b *rig.Rig, n int, f *flow) {
 	apps, count := b.Load.Trickled()
 	b.Load.SendPaced(ctx, b.Load.Draw(apps, trickleWarm*count), latencyRate)

@@ -23,17 +23,17 @@ import (
 const (
 	// baselineWorks is the most works that each half of a baseline writes.
 	baselineWorks = 2500
-	// patchedFor is how long a stretch of patches is at least. The API server collects
-	// garbage for ten seconds at a time when it holds a large fleet, and a stretch is
-	// to have its share of that, as a storm has.
+	// patchedFor is the shortest duration of a stretch of patches. The API server collects garbage
+	// for ten seconds at a time when it has a large fleet. A stretch must include its share of
+	// that, as a burst does.
 	patchedFor = 25 * time.Second
-	// storms is how many storms there are at most, each of its own Applications. Garbage
-	// collection makes the API server's rate uneven over some ten seconds.
+	// storms is the highest number of bursts, each with its own Applications. Garbage collection
+	// makes the API server's rate uneven over about ten seconds.
 	storms = 2
 )
 
-// grow brings the fleet, with everything running, up to the stage before the last,
-// and measures costs at the first.
+// grow adds clusters up to the stage before the last, with everything running, and measures costs
+// at the first one.
 func grow(ctx context.Context, b *rig.Rig) {
 	begin(ctx, b)
 	first := 0
@@ -66,7 +66,7 @@ func deliver(ctx context.Context, b *rig.Rig, first, last int) {
 	mark := b.Audit.Mark()
 	must.OK(b.Load.AddApplications(ctx, first, last))
 	b.Say("%d Applications are there", len(b.Load.Apps))
-	// The audit log costs the API server nothing to ask; a list of all works does.
+	// Reading the audit log costs the API server nothing. A list of all works does.
 	b.Await(ctx, "propagation to create every ManifestWork", mark, (last-first)*b.Size.Sets, rig.Creations)
 	must.OK(env.WaitFor(ctx, rig.Patience, "every ManifestWork", func(ctx context.Context) (bool, string) {
 		err := b.Load.LearnWorks(ctx)
@@ -89,7 +89,7 @@ func coldDelivery(ctx context.Context, b *rig.Rig) {
 	mark, began := b.Audit.Mark(), time.Now()
 	ready := b.Product.Resume(ctx, env.Propagation)
 	first, last := rig.Span(b.Await(ctx, "propagation to create every ManifestWork", mark, fresh, rig.Creations))
-	b.Product.Halt(ctx, env.Propagation) // what it does after that is not to disturb the baseline
+	b.Product.Halt(ctx, env.Propagation) // so that its further work does not disturb the baseline
 	createBaseline(ctx, b, half)
 	delivered := rig.Throughput{Done: fresh, Took: last.Sub(first)}
 	limit := b.Baseline.Created.PerSecond()
@@ -102,8 +102,8 @@ func coldDelivery(ctx context.Context, b *rig.Rig) {
 	must.OK(b.Load.LearnWorks(ctx))
 }
 
-// storm lets ManifestWorks of the last stage get their first status, very many at
-// once, between stretches of the same server's own limit.
+// storm gives ManifestWorks of the last stage their first status, very many at once. Before and
+// after, it measures the server's own limit.
 func storm(ctx context.Context, b *rig.Rig) {
 	// Agents that stay silent for a while have their Applications called Unknown.
 	b.AwaitStatuses(ctx)
@@ -208,7 +208,7 @@ func patchBaseline(ctx context.Context, b *rig.Rig, first, n int) {
 	}
 }
 
-// clearBaseline deletes the works and waits until they are gone.
+// clearBaseline deletes the works and waits until none exists.
 func clearBaseline(ctx context.Context, b *rig.Rig) {
 	for _, namespace := range rig.BaselineNamespaces() {
 		must.Get(b.Load.Hub.Discard(ctx, http.MethodDelete, simulate.WorksIn(namespace), nil))

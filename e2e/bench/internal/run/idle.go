@@ -36,7 +36,7 @@ const (
 	// aloneRounds is how many polls are timed, and how often the bare queries.
 	aloneRounds = 9
 
-	// What resourcesync asks, as it was seen on the wire. The baseline asks the same.
+	// These are resourcesync's queries as recorded. The baseline sends the same.
 	queryClusters     = "query resourcesyncValues($property: String!, $query: SearchInput, $limit: Int) { searchComplete(property: $property, query: $query, limit: $limit) }"
 	queryApplications = "query resourcesync($input: [SearchInput]) { searchResult: search(input: $input) { count items related { kind items } } }"
 	queryBatch        = 50 // clusters in one query
@@ -76,7 +76,7 @@ func idleFleet(ctx context.Context, b *rig.Rig) {
 		"of a core; every 10 s %d Applications with %d resources, unchanged", applications, applications*resources))
 }
 
-// idleWithoutSearch watches resourcesync where there is no search service.
+// idleWithoutSearch measures resourcesync without a search service.
 func idleWithoutSearch(ctx context.Context, b *rig.Rig) {
 	must.OK(b.Product.Search.SetFaults(search.Faults{Refuse: true}))
 	b.Product.Resume(ctx, env.ResourceSync)
@@ -85,7 +85,7 @@ func idleWithoutSearch(ctx context.Context, b *rig.Rig) {
 	b.Row(rig.AtMost(0.5, "%", "idle: CPU of resourcesync, no search service", used[env.ResourceSync], "of a core"))
 }
 
-// watchIdle watches for [Size.Idle] and returns the percentage of a core that each
+// watchIdle watches for [rig.Size.Idle] and returns the percentage of a core that each
 // binary used, and the requests that an idle one should not make.
 func watchIdle(ctx context.Context, b *rig.Rig, names ...string) (used map[string]float64, others []audit.Entry) {
 	mark, before, began := b.Audit.Mark(), b.Product.Usages(names...), time.Now()
@@ -118,10 +118,9 @@ func awaitPolls(ctx context.Context, b *rig.Rig, n int) {
 	}))
 }
 
-// searchAlone compares resourcesync's polls with what search itself needs for their
-// queries. The two take turns, half an interval apart, so that neither finds the
-// machine fresher, and one that something else holds up does not decide. No
-// metrics are read from resourcesync while it polls.
+// searchAlone compares resourcesync's polls with what search itself needs for their queries. The
+// two alternate, half an interval apart, so that both meet the same state of the machine, and one
+// slow round does not decide. resourcesync's metrics are not read while it polls.
 func searchAlone(ctx context.Context, b *rig.Rig) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(b.Product.Search.CA())

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// latencyRate is how many changes a second latencies are measured at: a trickle.
+	// latencyRate is the rate of changes per second while latencies are measured.
 	latencyRate = 5
-	// trickleRows is how many rows a report has for which the targets of a trickle are made. A
-	// smaller one costs little and is gathered less, so its writes may be more; a larger one is
-	// gathered for longer and costs more all the same, so its rows may come later.
+	// trickleRows is the number of rows of a report for which the targets of a steady load hold. A
+	// smaller report costs little and is gathered less, so it may have more writes. A larger one is
+	// gathered for longer and still costs more, so its rows may come later.
 	trickleRows = 500
 	// Lone changes of a report come loneEvery after each other, and after what else happened to
 	// it: then it has writes to spare.
@@ -31,7 +31,7 @@ const (
 	wideSet = "wide"
 )
 
-// Places where a change is seen, and their paths.
+// These are the places where a change is observed, and their paths.
 const (
 	onServer = "API server alone"
 	onHub    = "hub Application"
@@ -40,7 +40,7 @@ const (
 
 var places = map[string]string{onServer: simulate.Works, onHub: simulate.Applications, inReport: simulate.Reports}
 
-// latency times a trickle of changes from the work agent's patch to the watchers of the
+// latency measures a steady load of changes, from the work agent's patch to the watchers of the
 // work itself, of the hub Application and of the report.
 func latency(ctx context.Context, b *rig.Rig) {
 	apps, reports := b.Load.Trickled()
@@ -74,8 +74,8 @@ func timeLone(ctx context.Context, b *rig.Rig, changes []rig.Change, perSecond f
 	return timeChanges(ctx, b, changes, perSecond, inReport)(inReport)
 }
 
-// timeChanges sends so many changes a second, waits until each was seen in every place, and
-// returns how long it took there.
+// timeChanges sends changes at a rate, and waits until each was observed in every place. It returns
+// the latencies by place.
 func timeChanges(ctx context.Context, b *rig.Rig, changes []rig.Change, perSecond float64, where ...string) func(place string) figure.Distribution {
 	s := rig.NewStopwatch(where...)
 	watching, stop := context.WithCancel(ctx)
@@ -120,8 +120,8 @@ func writesOfBurst(ctx context.Context, b *rig.Rig, set string, changes []rig.Ch
 	return writes, took
 }
 
-// wide lets aggregation write one report of very many clusters. Its Applications
-// are not on the hub, so propagation is stopped first: it would withdraw the works.
+// wide makes aggregation write one report of very many clusters. Its Applications are not on the
+// hub, so propagation is stopped first, because it would delete the works.
 func wide(ctx context.Context, b *rig.Rig) {
 	b.Product.Halt(ctx, env.Propagation)
 	apps := addWideSet(ctx, b)

@@ -22,25 +22,26 @@ import (
 )
 
 const (
-	// Changes while the page is looked at.
+	// These are the changes while the page is open.
 	pageRate    = 20
 	pageChanges = 15 * pageRate
 	// pollEvery is how often an open page asks, as its script does.
 	pollEvery = 1500 * time.Millisecond
-	// atRest is the processor time that a process without work uses at most while [silence] lasts.
+	// atRest is the processor time that a process without work uses at most while [rig.Silence] lasts.
 	atRest = 50 * time.Millisecond
 	// perAccount is how many pages one user has open.
 	perAccount = 8
 )
 
-// looked is the page while it is looked at.
+// looked is the page with its viewers.
 type looked struct {
 	page *env.Process
-	// one is what a refresh costs in milliseconds of processor time while one looks.
+	// one is the cost of a refresh with one viewer, in milliseconds of processor time.
 	one float64
 }
 
-// page measures what the page costs, with nobody, one and ten looking at the first page.
+// page measures the cost of the page without viewers, and with one and ten viewers of the first
+// page.
 func page(ctx context.Context, b *rig.Rig) {
 	must.OK(b.Product.Fleet.Hub.Install(ctx, testkit.Root(), "page"))
 	began := time.Now()
@@ -67,7 +68,7 @@ func (l *looked) awaitRead(ctx context.Context) {
 	}))
 }
 
-// watchPage makes changes while viewers look and makes the rows of what that cost.
+// watchPage makes changes while viewers have the page open, and adds the rows about the cost.
 func watchPage(ctx context.Context, b *rig.Rig, l *looked, viewers int) {
 	a := openPages(ctx, b, l.page, viewers)
 	before, began := l.usage(), time.Now()
@@ -114,7 +115,7 @@ type audience struct {
 	err   error
 }
 
-// openPages opens the page for so many and returns when each has seen it.
+// openPages opens the page for a number of viewers, and returns when each has received it.
 func openPages(ctx context.Context, b *rig.Rig, page *env.Process, viewers int) *audience {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &audience{cancel: cancel}
@@ -133,14 +134,14 @@ func openPages(ctx context.Context, b *rig.Rig, page *env.Process, viewers int) 
 	return a
 }
 
-// leave ends all and returns what went wrong while they looked.
+// leave ends all viewers and returns their errors.
 func (a *audience) leave() error {
 	a.cancel()
 	a.left.Wait()
 	return a.err
 }
 
-// refresh asks for what has changed since a version and returns the version that there is.
+// refresh requests the changes since a version and returns the present version.
 func (a *audience) refresh(ctx context.Context, address, token, version string) string {
 	began := time.Now()
 	next, body, err := poll(ctx, address+"/", token, version)

@@ -19,16 +19,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// pushes are how many Applications come from the repository that is pushed to, and in how
-// many seconds the last one is to say so on the hub.
+// pushes are the numbers of Applications from the repository of a push, and the seconds within
+// which the hub has to show the result for the last one.
 var pushes = []struct {
 	applications int
 	seconds      float64
 }{{500, 15}, {5000, 60}}
 
-// push asks Applications for a refresh, one after the other as Argo CD's API server does
-// for a push to the repository that they come from, and times it until the last hub
-// Application has the new revision and the refresh is gone. The edge answers at once.
+// push requests a refresh of Applications, one after the other, as Argo CD's API server does for a
+// push to their repository. It measures the time until the last hub Application has the new
+// revision and no refresh. The simulated clusters answer at once.
 func push(ctx context.Context, b *rig.Rig) {
 	must.OK(b.Load.LearnWorks(ctx))
 	for _, p := range pushes {

@@ -23,8 +23,8 @@ import (
 const (
 	// listRounds is how often the bare lists are timed.
 	listRounds = 3
-	// takeovers is how often the leaders are killed. How long it takes is partly chance: it
-	// depends on when the leader last renewed and on when the standby looks next.
+	// takeovers is how often the leaders are killed. The duration is partly random: it depends on
+	// the leader's last renewal and on the standby's next check.
 	takeovers = 2
 	// takeover is the duration of a Lease and five seconds for the first work.
 	takeover = 20 * time.Second
@@ -81,10 +81,10 @@ func listAlone(ctx context.Context, b *rig.Rig, paths []string) time.Duration {
 // pair is two replicas of a binary with the flags of leader election that it is shipped with.
 type pair struct {
 	name string
-	// place is where its work for a change is seen.
+	// place is where its work for a change is observed.
 	place           string
 	leader, standby *env.Process
-	// took is how long after the leader's end its work for a change was seen.
+	// took has the times from the leader's end until its work for a change was observed.
 	took []time.Duration
 	// beyond are the writes that were not that work.
 	beyond []audit.Entry
@@ -97,7 +97,7 @@ func standby(ctx context.Context, b *rig.Rig) {
 	startPairs(ctx, b, pairs)
 	for i := range takeovers {
 		for _, p := range pairs {
-			if i > 0 { // the one that was killed is the standby of the one that took over
+			if i > 0 { // the killed one was the standby of the one that took over
 				must.OK(errors.Join(p.standby.Start(ctx), p.standby.AwaitReady(ctx)))
 			}
 		}
@@ -111,8 +111,8 @@ func standby(ctx context.Context, b *rig.Rig) {
 	b.AwaitStatuses(ctx)
 }
 
-// startPairs starts two replicas in the place of each that runs, whose Lease is a longer one. The second starts
-// once the first leads, which it shows by a change, and has nothing more to do.
+// startPairs replaces each running binary by two replicas with a longer Lease. The second one
+// starts once the first one leads, which it shows by a change, and is idle.
 func startPairs(ctx context.Context, b *rig.Rig, pairs []*pair) {
 	start := func(p *pair, number int) *env.Process {
 		var arguments []string

@@ -16,7 +16,7 @@ const began = "2026-01-02T03:04:05Z"
 // nowhere else.
 func Revision(n int) string { return fmt.Sprintf("be%038x", n) }
 
-// Feedback is what a managed cluster says about an Application.
+// Feedback is what a managed cluster reports about an Application.
 type Feedback struct {
 	Health, Sync, Revision string
 	// Request is the one-time request that it has been asked for and is through with.
@@ -70,8 +70,8 @@ func WorkStatus(set, cluster string, generation int64, f Feedback) []byte {
 	}})
 }
 
-// ApplicationStatus returns the patch by which the mirror makes an Application say
-// what a healthy one runs.
+// ApplicationStatus returns the patch by which the mirror writes the status of a healthy
+// Application.
 func ApplicationStatus(revision string) []byte {
 	return encode(object{"status": object{
 		"health": object{"status": "Healthy"}, "sync": object{"status": "Synced", "revision": revision},
@@ -101,8 +101,7 @@ func ReportOnlyWork(set, cluster string) (name string, body []byte) {
 	})
 }
 
-// Refresh returns the patch by which Argo CD's API server asks an Application for a
-// refresh when it hears of a push.
+// Refresh returns the patch by which Argo CD's API server requests a refresh after a push.
 func Refresh() []byte {
 	return encode(object{"metadata": object{"annotations": object{"argocd.argoproj.io/refresh": "normal"}}})
 }

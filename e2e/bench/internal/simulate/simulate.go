@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulate makes the objects at the edge of a fleet: what Open Cluster
-// Management and the ApplicationSet controller would write on the hub, and what
-// the work agents would report. It is pure; names agree with e2e/search/memory.
+// Package simulate builds the objects around the product: what Open Cluster Management and the
+// ApplicationSet controller write on the hub, and what the work agents report. It is pure. Its
+// names agree with e2e/search/memory.
 package simulate
 
 import (

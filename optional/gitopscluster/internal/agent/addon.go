@@ -61,8 +61,8 @@ func HealthCheck() addonv1alpha1.HealthCheck {
 	return addonv1alpha1.HealthCheck{Mode: addonv1alpha1.HealthCheckModeCustomized}
 }
 
-// Available returns the add-on's condition. While the cluster is not available, OCM says
-// Unknown, and we nothing.
+// Available returns the add-on's condition. While the cluster is unavailable, OCM reports Unknown,
+// and this project reports nothing.
 func Available(s State) (metav1.Condition, bool) {
 	c := metav1.Condition{Type: conditionAvailable, Status: metav1.ConditionFalse, Reason: s.Reason, Message: s.Message}
 	if s.Connected {

@@ -15,9 +15,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// fieldManager tells our fields on a managed cluster from those of other works: with
-// the agent's usual one, two works that want one object would change it in turn, and
-// neither would say so.
+// fieldManager separates our fields on a managed cluster from those of other works. With the
+// agent's default name, two works with the same object would change it in turn, and neither would
+// report a conflict.
 const fieldManager = workv1.DefaultFieldManager + "-" + AddOnName
 
 // ErrBadManifests is wrapped by errors about [Wanted.Manifests].
@@ -67,7 +67,7 @@ func (b *builder) apply(manifest any, id workv1.ResourceIdentifier, feedback ...
 	b.add(manifest, config)
 }
 
-// orphan is apply for an object that stays when the work goes.
+// orphan is apply for an object that stays after the work is deleted.
 func (b *builder) orphan(manifest any, id workv1.ResourceIdentifier) {
 	b.apply(manifest, id)
 	b.orphans = append(b.orphans, workv1.OrphaningRule(id))
@@ -82,7 +82,7 @@ func (b *builder) addNamespace(w Wanted) {
 	b.orphans = append(b.orphans, workv1.OrphaningRule(namespaceID(w)))
 }
 
-// look feeds back what the client certificate's Secret says, and never touches it.
+// look reports the content of the client certificate's Secret, and never changes it.
 func (b *builder) look(manifest any, id workv1.ResourceIdentifier) {
 	b.add(manifest, workv1.ManifestConfigOption{
 		ResourceIdentifier: id,

@@ -46,7 +46,7 @@ func configure(d *appsv1.Deployment, c *addonv1alpha1.AddOnDeploymentConfigSpec)
 		pod.NodeSelector, pod.Tolerations = p.NodeSelector, p.Tolerations
 	}
 	container := &pod.Containers[0]
-	for _, r := range c.ResourceRequirements { // the last one that matches counts
+	for _, r := range c.ResourceRequirements { // the last match counts
 		if matches(r.ContainerID, "deployments", d.Name, container.Name) {
 			container.Resources = r.Resources
 		}
@@ -76,8 +76,8 @@ func proxy(p addonv1alpha1.ProxyConfig) []corev1.EnvVar {
 	return env
 }
 
-// matches reports whether a container is one that an id "<resource>:<name>:<container>"
-// means; in each part * stands for anything.
+// matches reports whether an id "<resource>:<name>:<container>" selects a container. In each part,
+// * matches anything.
 func matches(id string, parts ...string) bool {
 	patterns := strings.Split(id, ":")
 	if len(patterns) != len(parts) {

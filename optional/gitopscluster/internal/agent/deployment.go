@@ -34,7 +34,7 @@ func deployment(w Wanted, digest string) *appsv1.Deployment {
 		ObjectMeta: objectMeta(w.AgentNamespace, DeploymentName),
 		Spec: appsv1.DeploymentSpec{
 			Replicas: pointer(int32(1)),
-			// The principal knows one agent of a name.
+			// The principal accepts only one agent of a name.
 			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
 			Selector: &metav1.LabelSelector{MatchLabels: podLabels()},
 			Template: corev1.PodTemplateSpec{
@@ -66,8 +66,8 @@ func container(w Wanted) corev1.Container {
 			{Name: "metrics", ContainerPort: metricsPort, Protocol: corev1.ProtocolTCP},
 			{Name: "healthz", ContainerPort: healthPort, Protocol: corev1.ProtocolTCP},
 		},
-		// It is 200 only while the agent is connected: that is what feedback reports. A
-		// liveness probe on it would restart an agent whose principal is away.
+		// The response is 200 only while the agent is connected, and feedback reports that. A
+		// liveness probe would restart an agent whose principal is unreachable.
 		ReadinessProbe: &corev1.Probe{
 			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(healthPort)}},
 			PeriodSeconds: 5, FailureThreshold: 2,

@@ -37,8 +37,8 @@ const (
 	feedbackResourceVersion = "resourceVersion"
 	feedbackCertificate     = "certificate"
 
-	// statusFeedbackSynced is the agent's condition about feedback, whose time is new
-	// whenever a value is.
+	// statusFeedbackSynced is the agent's condition about feedback. Its time changes with every
+	// value.
 	statusFeedbackSynced = "StatusFeedbackSynced"
 	notAvailable         = "ResourceNotAvailable"
 
@@ -76,7 +76,7 @@ func secretPaths() []workv1.JsonPath {
 	}
 }
 
-// values are what one manifest's feedback says.
+// values are the feedback values of one manifest.
 type values struct {
 	text    map[string]string
 	numbers map[string]int64
@@ -112,17 +112,18 @@ func ManifestOf(work *workv1.ManifestWork, id workv1.ResourceIdentifier) *workv1
 	return &manifests[i]
 }
 
-// look is what is known of the client certificate's Secret.
+// look is the reported state of the client certificate's Secret.
 type look struct {
 	certificate *Certificate
 	commonName  string
 	version     string
-	// there and gone are what the work agent saw; unable: it cannot look.
+	// there and gone are what the work agent has observed. unable is true if it cannot read the
+	// Secret.
 	there, gone, unable bool
 }
 
-// known reports whether there is, or was just now, a certificate to connect with, as far
-// as the work agent reports.
+// known reports whether the cluster has, or had just now, a certificate to connect with, as far as
+// the work agent reports.
 func (l look) known() bool { return l.certificate != nil || l.version != "" || l.unable }
 
 func lookAt(work *workv1.ManifestWork, agentNamespace string) look {
@@ -141,7 +142,8 @@ func lookAt(work *workv1.ManifestWork, agentNamespace string) look {
 	return l
 }
 
-// parseCertificate reads the first certificate of a Secret's tls.crt; nil if there is none.
+// parseCertificate parses the first certificate of a Secret's tls.crt. It returns nil if there is
+// none.
 func parseCertificate(text string) (*Certificate, string) {
 	if len(text) > maxCertificate {
 		return nil, ""
@@ -166,10 +168,10 @@ func parseCertificate(text string) (*Certificate, string) {
 	return c, parsed.Subject.CommonName
 }
 
-// CertificateName tells the client certificates of a managed cluster apart: with another
-// name the agent has to be restarted. Where the work agent cannot look at the Secret it
-// is what the registration agent says of it on the add-on. While nothing is known, as
-// during a renewal, it is the last one that was.
+// CertificateName identifies the client certificate of a managed cluster: with another name the
+// agent has to be restarted. If the work agent cannot read the Secret, the name comes from the
+// registration agent's report on the add-on. While nothing is known, as during a renewal, it is the
+// last known name.
 func CertificateName(work *workv1.ManifestWork, addOn *addonv1alpha1.ManagedClusterAddOn, agentNamespace string) string {
 	if work == nil {
 		return ""
@@ -186,7 +188,7 @@ func CertificateName(work *workv1.ManifestWork, addOn *addonv1alpha1.ManagedClus
 	return work.Annotations[ClientCertificateAnnotation]
 }
 
-// rotated is what the registration agent says of the certificate that it has.
+// rotated returns what the registration agent reports about its certificate.
 func rotated(addOn *addonv1alpha1.ManagedClusterAddOn) string {
 	if addOn == nil {
 		return ""
@@ -198,8 +200,7 @@ func rotated(addOn *addonv1alpha1.ManagedClusterAddOn) string {
 	return contract.Token(c.Message, &contract.Rejected{})
 }
 
-// notRotated is why the registration agent has no certificate, in its own words; "" when it
-// does not report that.
+// notRotated returns the registration agent's message why it has no certificate, or "".
 func notRotated(addOn *addonv1alpha1.ManagedClusterAddOn) string {
 	if addOn == nil {
 		return ""
@@ -211,8 +212,8 @@ func notRotated(addOn *addonv1alpha1.ManagedClusterAddOn) string {
 	return ". Its registration agent reports: " + contract.Message(c.Message, &contract.Rejected{})
 }
 
-// KeyGone reports whether the work agent has looked, by way of a [LeavingWork], and found
-// no client certificate's Secret.
+// KeyGone reports whether the work agent has found, by a [LeavingWork], that the client
+// certificate's Secret does not exist.
 func KeyGone(leaving *workv1.ManifestWork) bool {
 	applied, _ := appliedAs(leaving)
 	if !applied || len(leaving.Spec.ManifestConfigs) != 1 {
@@ -221,8 +222,8 @@ func KeyGone(leaving *workv1.ManifestWork) bool {
 	return lookAt(leaving, leaving.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace).gone
 }
 
-// appliedAs reports whether the agent has applied the work as it is now, and if it could
-// not, in its own words why.
+// appliedAs reports whether the agent has applied the present generation of the work, and the
+// agent's message if it could not.
 func appliedAs(work *workv1.ManifestWork) (applied bool, failure string) {
 	c := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
 	if c == nil || c.ObservedGeneration != work.Generation {

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// maxManifests and maxManifestBytes leave room for our own in one ManifestWork, of
-	// which a hub takes 500 KiB by default.
+	// maxManifests and maxManifestBytes leave room for our own manifests in one ManifestWork. A hub
+	// accepts 500 KiB by default.
 	maxManifests     = 50
 	maxManifestBytes = 400 << 10
 )
 
-// addManifests adds the manifests that go along. They stay when the work goes: Argo CD
-// is not taken from a cluster because the agent leaves it.
+// addManifests adds the user's manifests. They stay when the work is deleted: removing the agent
+// must not remove Argo CD from a cluster.
 func (b *builder) addManifests(w Wanted) error {
 	size := 0
 	for i, raw := range w.Manifests {
@@ -52,7 +52,7 @@ func (b *builder) addManifest(w Wanted, i int, raw []byte) error {
 	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
 	id := id(resource.Group, resource.Resource, o.GetNamespace(), o.GetName())
 	if id == namespaceID(w) {
-		b.remove(id) // it says more about the namespace than ours
+		b.remove(id) // it has more fields of the namespace than ours
 	}
 	if b.has(id) || isOurs(id, w) {
 		return fmt.Errorf("%w: manifest %d is %s %s/%s, which is there already; remove it", ErrBadManifests, i, o.GetKind(), o.GetNamespace(), o.GetName())
@@ -74,7 +74,7 @@ func (b *builder) has(id workv1.ResourceIdentifier) bool {
 	return slices.ContainsFunc(b.spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool { return c.ResourceIdentifier == id })
 }
 
-// isOurs reports whether a manifest is one that the work brings anyway.
+// isOurs reports whether the work contains a manifest anyway.
 func isOurs(manifest workv1.ResourceIdentifier, w Wanted) bool {
 	switch manifest.Name {
 	case AddOnName, liveViewName, accessName(w.Settings.ClusterRole):
@@ -91,8 +91,8 @@ func isArgoCD(o *unstructured.Unstructured) bool {
 	return o.GroupVersionKind().Group == argocd.Group && o.GetKind() == "ArgoCD"
 }
 
-// disableAgent has an ArgoCD bring no agent of its own: argocd-operator's would have the
-// same name with the principal as the one that the work delivers.
+// disableAgent makes an ArgoCD deploy no agent. The agent of argocd-operator would have the same
+// name at the principal as the one that the work delivers.
 func disableAgent(o *unstructured.Unstructured, w Wanted) error {
 	if o.GetNamespace() == "" {
 		o.SetNamespace(w.AgentNamespace)

@@ -20,8 +20,8 @@ const (
 	AddOnName = "mci-argocd-agent"
 	// WorkName is the name of the ManifestWork that delivers the agent.
 	WorkName = AddOnName
-	// LeavingWorkName is the name of the ManifestWork that looks whether the client
-	// certificate's Secret is gone.
+	// LeavingWorkName is the name of the ManifestWork that checks whether the client certificate's
+	// Secret still exists.
 	LeavingWorkName = AddOnName + "-leaving"
 	// SignerName is the signer of the client certificates. Nothing else signs for it.
 	SignerName = "open-cluster-management.io/mci-argocd-agent"
@@ -34,13 +34,13 @@ const (
 	// OwnerAnnotation holds "<namespace>/<name>" of the GitOpsCluster. The key is the
 	// label's: a label's value has no room for a slash.
 	OwnerAnnotation = OwnedLabel
-	// ArgoNamespaceAnnotation holds the hub's Argo CD namespace, whose CA signs.
+	// ArgoNamespaceAnnotation holds the namespace of the hub's Argo CD whose CA signs.
 	ArgoNamespaceAnnotation = contract.KeyPrefix + "argocd-namespace"
 	// IssuedAnnotation on the add-on lists the last certificates that were issued, as
 	// package pki writes it.
 	IssuedAnnotation = contract.KeyPrefix + "issued-certificates"
-	// ClientCertificateAnnotation on the work names the client certificate that the
-	// managed cluster was last known to hold.
+	// ClientCertificateAnnotation on the work names the last known client certificate of the
+	// managed cluster.
 	ClientCertificateAnnotation = contract.KeyPrefix + "client-certificate"
 	// CABundleAnnotation on the agent's pod template holds [Wanted.BundleDigest].
 	CABundleAnnotation = contract.KeyPrefix + "ca-bundle"
@@ -51,8 +51,8 @@ const (
 
 // What OCM's registration agent makes of the add-on.
 const (
-	// CSRClusterLabel and CSRAddOnLabel are on each CertificateSigningRequest. They say
-	// nothing about who made it.
+	// CSRClusterLabel and CSRAddOnLabel are on each CertificateSigningRequest. They do not prove
+	// who created it.
 	CSRClusterLabel = "open-cluster-management.io/cluster-name"
 	CSRAddOnLabel   = "open-cluster-management.io/addon-name"
 	// CSRServerName is the one DNS name in a request.

@@ -11,7 +11,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// liveViewName is the binding to the role by which the hub's UI sees resources.
+// liveViewName is the binding to the role by which the hub's UI reads resources.
 const liveViewName = AddOnName + "-live-view"
 
 // accessName returns the name of the binding to a role. The role of a binding cannot be
@@ -59,8 +59,9 @@ func role(w Wanted) *rbacv1.Role {
 	}
 }
 
-// clusterRole lets the agent follow Applications where destination mapping puts them,
-// and namespaces, which it waits for at its start in either mode, and creates if it is to.
+// clusterRole lets the agent watch Applications in every namespace that destination mapping uses.
+// It also lets the agent watch namespaces, for which the agent waits at its start, and create them
+// if it is configured to.
 func clusterRole(w Wanted) *rbacv1.ClusterRole {
 	namespaces := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}}
 	if w.Mode == ModeManaged && w.Settings.CreateNamespace {
@@ -99,8 +100,8 @@ func configMap(w Wanted) *corev1.ConfigMap {
 	}
 }
 
-// caSecret has certificates only: the agent wants every key of it to be some, and the
-// CA's key never leaves the hub.
+// caSecret only has certificates. The agent reads every key of it as certificates, and the CA's key
+// never leaves the hub.
 func caSecret(w Wanted) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: typeMeta("v1", "Secret"), ObjectMeta: objectMeta(w.AgentNamespace, CASecretName),
@@ -108,14 +109,14 @@ func caSecret(w Wanted) *corev1.Secret {
 	}
 }
 
-// clientSecret is only looked at.
+// clientSecret is only read.
 func clientSecret(agentNamespace string) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: typeMeta("v1", "Secret"), ObjectMeta: metav1.ObjectMeta{Namespace: agentNamespace, Name: ClientSecretName},
 	}
 }
 
-// podLabels are those of the agent's own manifests.
+// podLabels are the labels of the agent's own manifests.
 func podLabels() map[string]string {
 	return map[string]string{
 		"app.kubernetes.io/name":      PodName,

@@ -11,8 +11,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 )
 
-// Version of argocd-agent whose settings these are. A test holds them against
-// testdata/argocd-agent-<version>.tsv, which lists every variable that it reads.
+// Version is the version of argocd-agent to which these settings belong. A test compares them with
+// testdata/argocd-agent-<version>.tsv, which lists every variable that the agent reads.
 const Version = "v0.9.0"
 
 const (
@@ -43,8 +43,8 @@ func managed(value string) func(Wanted) string {
 	}
 }
 
-// settings lists those of the agent. Everything that it would otherwise guess, and
-// whose default does not fit, is in it.
+// settings are the settings of the agent: everything that it would otherwise guess, and whose
+// default does not fit.
 var settings = []setting{
 	{"agent.server.address", "ARGOCD_AGENT_REMOTE_SERVER", func(w Wanted) string { return w.Address }},
 	{"agent.server.port", "ARGOCD_AGENT_REMOTE_PORT", func(w Wanted) string { return strconv.Itoa(int(w.Port)) }},
@@ -74,11 +74,11 @@ var settings = []setting{
 	{"agent.redis.address", "REDIS_ADDR", func(w Wanted) string { return w.redis().Address }},
 	{"agent.redis.tls.enabled", "ARGOCD_AGENT_REDIS_TLS_ENABLED", func(w Wanted) string { return whenTLS(w, "true") }},
 	{"agent.redis.tls.ca-secret-name", "ARGOCD_AGENT_REDIS_TLS_CA_SECRET_NAME", func(w Wanted) string { return w.redis().CASecretName }},
-	// Pulled Applications are on the same cluster, and none of the agent's. An autonomous
-	// agent would not see its own.
+	// Pulled Applications on the same cluster do not belong to the agent. An autonomous agent would
+	// not observe its own ones.
 	{"agent.ignore-unmanaged-apps", "ARGOCD_AGENT_IGNORE_UNMANAGED_APPS", managed("true")},
-	// By default a restore of the hub, whose objects have new UIDs, would have every
-	// Application deleted and made again.
+	// A restored hub has objects with new UIDs. By default the agent would then delete and
+	// re-create every Application.
 	{"agent.source-uid-mismatch-policy", "ARGOCD_AGENT_SOURCE_UID_MISMATCH_POLICY", always("upsert")},
 }
 

@@ -17,15 +17,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Seen is what the hub says about one managed cluster.
+// Seen has the hub's objects about one managed cluster.
 type Seen struct {
 	Cluster status.Cluster
 	AddOn   *addonv1alpha1.ManagedClusterAddOn
 	Work    *workv1.ManifestWork
 }
 
-// StateOf returns what is known of an agent. w is what [Work] was built of, seen its
-// latest state, now decides whether a certificate is still valid.
+// StateOf returns the state of an agent. w is the input of [Work], and seen has its latest state.
+// now decides whether a certificate is still valid.
 func StateOf(w Wanted, seen Seen, now time.Time) (State, error) {
 	work := seen.Work
 	if work == nil {
@@ -49,10 +49,10 @@ func StateOf(w Wanted, seen Seen, now time.Time) (State, error) {
 	return s, nil
 }
 
-// deployed is what the work agent says of the Deployment.
+// deployed is the work agent's report about the Deployment.
 type deployed struct {
 	image, digest, bundle string
-	current               bool // its controller has seen its latest spec, and runs nothing else
+	current               bool // its controller has observed its latest spec, and runs no other pods
 	available             bool
 	observed              time.Time
 }
@@ -81,9 +81,8 @@ func (d deployed) runs(w Wanted, digest string) bool {
 	return d.current && d.digest == digest && d.image == w.Image
 }
 
-// holdsCertificate reports whether the managed cluster has a valid client certificate of
-// the wanted generation. Where the work agent cannot look, the registration agent's word
-// has to do.
+// holdsCertificate reports whether the managed cluster has a valid client certificate of the
+// desired generation. If the work agent cannot read it, the registration agent's report counts.
 func holdsCertificate(w Wanted, l look, addOn *addonv1alpha1.ManagedClusterAddOn, now time.Time) bool {
 	switch {
 	case l.unable:

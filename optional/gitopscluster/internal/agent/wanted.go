@@ -12,13 +12,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 )
 
-// Wanted is what a GitOpsCluster wants of the agent on one managed cluster.
+// Wanted is the desired agent on one managed cluster.
 type Wanted struct {
 	Cluster string
 	// Owner is the GitOpsCluster.
 	Owner types.NamespacedName
-	// ArgoNamespace is the namespace of the hub's Argo CD, AgentNamespace that of the
-	// managed cluster's.
+	// ArgoNamespace is the namespace of the hub's Argo CD, AgentNamespace the one of the managed
+	// cluster's Argo CD.
 	ArgoNamespace, AgentNamespace string
 	// Mode is [ModeManaged] or [ModeAutonomous].
 	Mode string
@@ -41,7 +41,7 @@ type Wanted struct {
 	Manifests [][]byte
 }
 
-// What a cluster waits for, in the order in which it comes.
+// These are what a cluster waits for, in their order.
 const (
 	WaitsForWork              = "ManifestWork"
 	WaitsForClientCertificate = "ClientCertificate"
@@ -65,35 +65,35 @@ const (
 	ReasonClusterUnavailable = "ClusterUnavailable"
 )
 
-// State is what is known of the agent on one managed cluster.
+// State is the state of the agent on one managed cluster.
 type State struct {
-	// WorkApplied: the work agent has applied what is wanted.
+	// WorkApplied is true if the work agent has applied the desired work.
 	WorkApplied bool
-	// ClientCertificate: the managed cluster holds one of the wanted generation.
+	// ClientCertificate is true if the managed cluster has one of the desired generation.
 	ClientCertificate bool
-	// Deployed: the Deployment runs the wanted image with the wanted settings and
-	// certificates, and nothing else.
+	// Deployed is true if the Deployment only runs the desired image with the desired settings and
+	// certificates.
 	Deployed bool
-	// Connected: that agent says itself that the principal has let it in.
+	// Connected is true if that agent reports that it is connected to the principal.
 	Connected bool
-	// Generation of the client certificate that the add-on asks for; 0: there is none.
+	// Generation is the generation of the client certificate that the add-on requests, or 0.
 	Generation int
-	// Bundle is [Wanted.BundleDigest] of what the agent has been started with, "" while
-	// that is not known.
+	// Bundle is the [Wanted.BundleDigest] with which the agent was started, or "" while that is
+	// unknown.
 	Bundle string
-	// Image is what the managed cluster says it runs.
+	// Image is the image that the managed cluster reports.
 	Image string
-	// Certificate is the one that the managed cluster holds, nil while that is not known.
+	// Certificate is the certificate of the managed cluster, or nil while it is unknown.
 	Certificate *Certificate
-	// Reason and Message say why the agent is not connected, and what to do.
+	// Reason and Message are why the agent is not connected, and the remedy.
 	Reason, Message string
-	// WaitingFor is the first thing that is missing, one of the words above; Since is
-	// since when, as far as that is known.
+	// WaitingFor is the first missing step, one of the words above. Since is since when, as far as
+	// that is known.
 	WaitingFor string
 	Since      time.Time
 }
 
-// Write is one that a dry run would have made.
+// Write is a write that a dry run has not made.
 type Write struct{ Verb, Kind, Namespace, Name, Why string }
 
 // Certificate is what is known of a client certificate.

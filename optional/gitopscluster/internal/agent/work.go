@@ -12,9 +12,9 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Work returns the ManifestWork that delivers the agent. certificate names the client
-// certificate that the managed cluster holds, as [CertificateName] says. Every field
-// that the API server would default is set, so that the stored spec is the wanted one.
+// Work returns the ManifestWork that delivers the agent. certificate is the [CertificateName] of
+// the managed cluster's client certificate. Every field that the API server would default is set,
+// so that the stored spec equals the desired one.
 func Work(w Wanted, certificate string) (*workv1.ManifestWork, error) {
 	if err := onlyCertificates(w.CABundle); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func Work(w Wanted, certificate string) (*workv1.ManifestWork, error) {
 	return b.work(w.Cluster, WorkName, annotations)
 }
 
-// LeavingWork returns the ManifestWork that looks at the Secret which the registration
-// agent made because of an add-on, and does nothing else.
+// LeavingWork returns the ManifestWork that only reads the Secret that the registration agent
+// created for an add-on.
 func LeavingWork(addOn *addonv1alpha1.ManagedClusterAddOn) (*workv1.ManifestWork, error) {
 	b := &builder{}
 	b.look(clientSecret(InstallNamespace(addOn)), clientSecretID(InstallNamespace(addOn)))

@@ -175,9 +175,9 @@ func TestDryRun(t *testing.T) {
 	f.delivered(c, holds("192.0.2.1"))
 }
 
-// A cluster that is let go of without proof is told of, with the certificates that it may
-// have kept; one that has proven that its key is gone is not.
-func TestAbandonedIsTold(t *testing.T) {
+// A cluster that is released without proof is reported, with the certificates that it may have
+// kept. A cluster with a proof that its key is deleted is not.
+func TestAbandoned_isReported(t *testing.T) {
 	f := newFixture(t)
 	proven, lost := f.cluster(), f.cluster()
 	f.Start(nil)

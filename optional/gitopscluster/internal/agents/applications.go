@@ -39,8 +39,8 @@ func (r *Reconciler) readApplications(ctx context.Context, v *view) (time.Durati
 	return look, nil
 }
 
-// keepDefault does so, or in a dry run notes that it has to, and returns the clusters that
-// Argo CD knows by a Secret of another writer.
+// keepDefault keeps the clusters' default AppProject, or records in a dry run that it has to. It
+// returns the clusters that another writer has registered with Argo CD.
 func (v *view) keepDefault(ctx context.Context, options Options, reader *applications.Reader) (foreign map[string]bool, err error) {
 	others := false
 	if options.Registered != nil {

@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 )
 
-// nextLook is when an Argo CD is looked at anew at the latest.
+// nextLook is the longest time until an Argo CD is checked again.
 const nextLook = 10 * time.Minute
 
 // reconcileArgoCD reconciles an Argo CD as a whole and decides what is to be done about each cluster.
@@ -56,9 +56,9 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 	return ctrl.Result{RequeueAfter: min(state.NextLook, look)}, nil
 }
 
-// prepare reads and makes what the agents of an Argo CD need, and puts a task for each cluster into
-// next. Where no GitOpsCluster asks for agents any more, it removes what was made for them. look is
-// when to come back at the latest.
+// prepare reads and creates what the agents of an Argo CD need, and adds a task for each cluster to
+// next. If no GitOpsCluster asks for agents any more, it removes what was created for them. look is
+// the delay until the next call.
 func (r *Reconciler) prepare(ctx context.Context, v *view, next map[string]*task) (state certificates.State, reports []pki.Report, look time.Duration, err error) {
 	look = nextLook
 	if slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {
@@ -84,7 +84,7 @@ func (r *Reconciler) prepare(ctx context.Context, v *view, next map[string]*task
 	return state, nil, look, nil
 }
 
-// remove takes back what an Argo CD has because of agents.
+// remove removes what an Argo CD has because of agents.
 func remove(ctx context.Context, a *applications.Reader, k *certificates.Keeper, namespace string) error {
 	_, err := a.ReleaseDefault(ctx, namespace, false)
 	if err != nil {
@@ -127,8 +127,8 @@ func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) 
 	return v, nil
 }
 
-// certificates ensures those of principal and resource proxy, for all names that any
-// GitOpsCluster has the principal reached by.
+// certificates ensures the certificates of principal and resource proxy, for all names by which any
+// GitOpsCluster makes the principal reachable.
 func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Report, unknown []string) (certificates.State, error) {
 	w := certificates.Wanted{Namespace: v.namespace, DryRun: true, Reports: reports, Unknown: unknown, Incomplete: len(unknown) > 0 || !v.settled}
 	for _, a := range slices.Backward(v.deciding()) {
@@ -148,7 +148,7 @@ func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Re
 	return r.keeper.Ensure(ctx, w)
 }
 
-// assign says which agent each cluster gets that asks of this Argo CD are assigned.
+// assign decides which agent each cluster of this Argo CD gets.
 func (r *Reconciler) assign(next map[string]*task, v *view, state certificates.State, reports []pki.Report) (err error) {
 	atLeast, clusters := 0, 0
 	for _, a := range v.deciding() {
@@ -198,10 +198,11 @@ func newTask(v *view, a Spec, state certificates.State, name string, generation 
 	return t, nil
 }
 
-// release has the agent leave where no GitOpsCluster wants it any more, and returns when to
-// look again at the latest. One that has it in a dry run, or has not been reconciled, keeps
-// it. An agent whose GitOpsCluster is not there stays for the grace period, since a hub that
-// is restored may have it late; then the oldest one in Argo CD's namespace decides.
+// release removes the agent where no GitOpsCluster asks for it any more, and returns the delay
+// until the next call. A GitOpsCluster with a dry run, or one that was not reconciled yet, keeps
+// it. If the GitOpsCluster of an agent does not exist, the agent stays for the grace period,
+// because a restored hub may get it late. Then the oldest GitOpsCluster in Argo CD's namespace
+// decides.
 func (r *Reconciler) release(next map[string]*task, v *view) (look time.Duration) {
 	look = nextLook
 	for name, p := range v.there {

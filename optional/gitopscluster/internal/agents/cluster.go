@@ -21,7 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// leavingLook is how often a cluster is looked at that the agent is being taken off.
+// leavingLook is how often a cluster is checked while its agent is being removed.
 const leavingLook = 2 * time.Second
 
 // present returns the clusters on which something of an agent of an Argo CD is.
@@ -68,9 +68,9 @@ func (r *Reconciler) present(ctx context.Context, namespace string) (map[string]
 	return there, nil
 }
 
-// ownerWithoutAddOn returns whose an agent is, and of which Argo CD, that has no add-on any
-// more. The managed cluster may write its works: after a start its Secret says it, which we
-// keep until the agent has left. Where that is another writer's nobody is known.
+// ownerWithoutAddOn returns the owner of an agent without an add-on, and its Argo CD. The managed
+// cluster may change its works, so after a start the owner comes from its Secret, which we keep
+// until the agent is removed. If the Secret belongs to another writer, the owner is unknown.
 func (r *Reconciler) ownerWithoutAddOn(w client.Object) (owner types.NamespacedName, argoNamespace string, err error) {
 	if t, _ := r.store.task(w.GetNamespace(), ""); t != nil {
 		return t.owner, t.namespace, nil
@@ -98,7 +98,7 @@ func (r *Reconciler) ownerWithoutAddOn(w client.Object) (owner types.NamespacedN
 func (r *Reconciler) reconcileCluster(ctx context.Context, name string) (ctrl.Result, error) {
 	t, _ := r.store.task(name, "")
 	switch {
-	case t == nil: // something of an agent that is not known yet
+	case t == nil: // an agent that is not known yet
 		r.enqueueAll()
 		return ctrl.Result{}, nil
 	case t.untouched && !t.dry:
@@ -134,7 +134,7 @@ func (r *Reconciler) leave(ctx context.Context, name string, t *task) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if done && len(kept) > 0 && r.options.Abandoned != nil { // else the add-on would have gone in an earlier step
+	if done && len(kept) > 0 && r.options.Abandoned != nil { // otherwise an earlier step would have deleted the add-on
 		r.options.Abandoned(t.owner, name, kept)
 	}
 	changed := r.store.setLeaving(name, t, waitingFor, done)

@@ -10,7 +10,7 @@ import (
 
 // A dry run changes nothing that the agents of another GitOpsCluster share, and neither does
 // one without agents; alone it is planned.
-func TestDeciding_leavesOutDryRunsBesideOthers(t *testing.T) {
+func TestDeciding_leavesOutDryRunsIfThereAreOthers(t *testing.T) {
 	live, second := Spec{RotateCA: "live", Agent: &Agent{}}, Spec{RotateCA: "second", Agent: &Agent{}}
 	dry, registering := Spec{RotateCA: "dry", Agent: &Agent{}, DryRun: true}, Spec{RotateCA: "registering", AtLeast: 5}
 	for name, c := range map[string]struct {

@@ -1,12 +1,10 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agents brings argocd-agent to the clusters that GitOpsClusters ask it for: it
-// finds the principal, keeps its certificates, says which generation of a certificate
-// each cluster has, and has the agent delivered, or taken off again.
+// Package agents delivers argocd-agent to the clusters that GitOpsClusters ask for. It finds the principal, keeps its certificates, decides which
+// generation of a certificate each cluster needs, and delivers or removes the agent.
 //
-// Two kinds of work share one queue: an Argo CD of the hub as a whole, whose principal
-// and certificates all of its clusters depend on, and one cluster. What is known is read
-// anew after a start; until every GitOpsCluster has been reconciled, no agent leaves, and until
-// every cluster has been looked at, the CA is not changed.
+// Two kinds of work share one queue: an Argo CD of the hub, on whose principal and certificates all of its clusters depend, and one cluster. After a
+// start everything is read again. No agent is removed until every GitOpsCluster was reconciled, and the CA does not change until every cluster was
+// checked.
 package agents

@@ -21,8 +21,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// After a restart, too, the owner of a work without add-on is not what the managed cluster
-// wrote on it: the cluster's Secret says it.
+// Also after a restart, the owner of a work without add-on does not come from the work, which the
+// managed cluster may write, but from the cluster's Secret.
 func TestLeft_ignoresAForgedOwnerAfterARestart(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
@@ -70,8 +70,8 @@ func TestLeft_ignoresAForgedOwnerAfterARestart(t *testing.T) {
 	})
 }
 
-// An agent whose GitOpsCluster is not there stays for the grace period, as on a hub that is
-// restored. Then it leaves; the oldest GitOpsCluster in Argo CD's namespace says whether it is abandoned.
+// An agent without its GitOpsCluster stays for the grace period, as on a restored hub. Then it is
+// removed. The oldest GitOpsCluster in Argo CD's namespace decides whether it is abandoned.
 func TestOrphan(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()

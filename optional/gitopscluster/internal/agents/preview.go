@@ -58,7 +58,7 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 	return r, nil
 }
 
-// previewAgents notes what is wanted on each cluster and what is there.
+// previewAgents records what is desired and what exists on each cluster.
 func (r *Reconciler) previewAgents(ctx context.Context, v *view, a Spec, state certificates.State) error {
 	for _, name := range a.Clusters {
 		if v.assigned[name] != a.Owner {

@@ -20,8 +20,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
 )
 
-// Reconciler reconciles Argo CDs of the hub and clusters with agents: a request without a
-// name is for an Argo CD, one without a namespace for a cluster.
+// Reconciler reconciles Argo CDs of the hub and clusters with agents. A request without a name is
+// for an Argo CD, one without a namespace for a cluster.
 type Reconciler struct {
 	store   *store
 	options Options
@@ -30,10 +30,10 @@ type Reconciler struct {
 	fleet   *fleet.Fleet
 	reader  *reader.Reader
 	keeper  *certificates.Keeper
-	// applications reads and writes those of the hub.
+	// applications reads and writes the Applications of the hub.
 	applications *applications.Reader
 	queue        enqueue.Queue
-	// orphaned are the clusters with an agent whose GitOpsCluster is not there, since when.
+	// orphaned has the clusters with an agent whose GitOpsCluster does not exist, and since when.
 	orphaned sync.Map
 }
 
@@ -63,14 +63,14 @@ func (r *Reconciler) enqueueAll() {
 	}
 }
 
-// Start says which GitOpsClusters there are; until each has been reconciled, no agent leaves.
+// Start records the existing GitOpsClusters. Until each was reconciled, no agent is removed.
 func (r *Reconciler) Start(owners []types.NamespacedName) {
 	if r.store.start(owners) {
 		r.enqueueAll()
 	}
 }
 
-// Set has what a GitOpsCluster wants carried out.
+// Set carries out the spec of a GitOpsCluster.
 func (r *Reconciler) Set(spec Spec) {
 	before, known, last := r.store.set(spec)
 	r.queue.Add(argo(spec.ArgoNamespace))
@@ -93,7 +93,7 @@ func (r *Reconciler) Delete(owner types.NamespacedName) {
 	}
 }
 
-// Status returns what became of a spec; false as long as that is not known.
+// Status returns the result of a spec. ok is false while it is unknown.
 func (r *Reconciler) Status(owner types.NamespacedName) (Status, bool) { return r.store.status(owner) }
 
 // Has reports whether something of an Argo CD's agent is, or is to be, or may be, on a
@@ -102,10 +102,10 @@ func (r *Reconciler) Has(owner types.NamespacedName, namespace, cluster string) 
 	return r.store.has(owner, namespace, cluster)
 }
 
-// Left reports whether nothing of what a GitOpsCluster wanted is left.
+// Left reports whether everything that a GitOpsCluster asked for is removed.
 func (r *Reconciler) Left(owner types.NamespacedName) bool { return r.store.left(owner) }
 
-// ErrNotKnown says that a cluster's Secret had better be left as it is.
+// ErrNotKnown means that a cluster's Secret should stay unchanged for now.
 var ErrNotKnown = errors.New("it is not known yet whether the cluster has an agent")
 
 // Shape returns server and config of a cluster's Secret in the namespace of an Argo CD,

@@ -26,21 +26,21 @@ type reporter struct {
 	generations sync.Map
 }
 
-// wantedSince is a generation that an add-on asks for, and since when that is known.
+// wantedSince is a generation that an add-on requests, and since when that is known.
 type wantedSince struct {
 	generation int
 	since      time.Time
 }
 
-// of returns what each cluster runs with. Of unknown ones it is not known.
+// of returns the certificates with which the clusters run. Nothing is known of the unknown ones.
 func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, unknown []string, err error) {
 	for name, p := range v.there {
 		if v.leaving(name) {
-			r.generations.Delete(name) // one that comes back begins anew
+			r.generations.Delete(name) // a cluster that returns starts again
 			continue                   // its agent need not be let in any more: it holds up nothing
 		}
 		state, known := v.states[name]
-		if !known && p.addOn != nil && p.available { // of one that is away nothing else counts
+		if !known && p.addOn != nil && p.available { // of an unreachable cluster nothing else counts
 			unknown = append(unknown, name)
 		}
 		report := pki.Report{
@@ -82,7 +82,7 @@ func (r *reporter) secretCurrent(v *view, name string) (bool, error) {
 	return digest == "" || t != nil && strings.TrimPrefix(digest, "sha256:") == t.digest, err
 }
 
-// since returns since when the add-on of a cluster is known to ask for a generation.
+// since returns since when the add-on of a cluster is known to request a generation.
 func (r *reporter) since(name string, generation int) time.Time {
 	last, _ := r.generations.Load(name)
 	if is, ok := last.(wantedSince); ok && is.generation == generation {

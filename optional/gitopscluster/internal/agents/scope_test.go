@@ -67,7 +67,7 @@ func TestRotation_leavingClusterDoesNotHoldIt(t *testing.T) {
 
 // A load balancer that has no address for a while costs no agent its principal: what the
 // certificate names is taken off when it is renewed.
-func TestServerCertificate_keepsAnAddressThatIsGoneForAWhile(t *testing.T) {
+func TestServerCertificate_keepsAnAddressThatIsMissingForAWhile(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
 	f.Start(nil)

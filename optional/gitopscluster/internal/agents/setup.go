@@ -33,14 +33,14 @@ import (
 // workers is how many Argo CDs and clusters are reconciled at a time.
 const workers = 20
 
-// Caches returns what the manager's cache must hold beside Secrets and ManagedClusters.
+// Caches returns what the manager's cache must hold in addition to Secrets and ManagedClusters.
 func Caches(namespaces []string) map[client.Object]cache.ByObject {
 	all := reader.Caches(namespaces)
 	maps.Copy(all, sign.Caches())
 	return all
 }
 
-// Setup adds the controllers to mgr, whose cache must be built with [Caches].
+// Setup adds the controllers to mgr. The cache of mgr must be built with [Caches].
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Reconciler, error) {
 	r := newReconciler(mgr.GetClient(), mgr.GetAPIReader(), options)
 	var err error
@@ -83,8 +83,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	} else {
 		result, err = r.reconcileArgoCD(ctx, request.Namespace)
 	}
-	// A Secret that is there by now is seen the next time. What is in the way on a
-	// cluster may be another client's and stay: that is an error, with growing pauses.
+	// The next pass reads a Secret that exists by now. An object of another client on a cluster may
+	// stay: that is an error, with growing delays.
 	if apierrors.IsConflict(err) || request.Name == "" && apierrors.IsAlreadyExists(err) {
 		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote the object first; trying again", "cause", err.Error())
 		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil

@@ -31,17 +31,17 @@ type Spec struct {
 	Agent *Agent
 	// Clusters are those that it has, also those that are held back.
 	Clusters []string
-	// RotateCA asks for a new CA, see certificates.Wanted.
+	// RotateCA requests a new CA (see certificates.Wanted).
 	RotateCA string
 	// AtLeast is the least generation of the clusters' certificates.
 	AtLeast int
-	// Abandon lets go of clusters that cannot be reached without proof.
+	// Abandon releases unreachable clusters without proof.
 	Abandon bool
 	// DryRun has nothing written, and everything that would be in the answer.
 	DryRun bool
 }
 
-// Agent is what it asks for on each cluster.
+// Agent is the desired agent on each cluster.
 type Agent struct {
 	Mode string
 	// Address and Port of the principal as they are in the spec, empty and 0: to be found.
@@ -64,20 +64,20 @@ type Status struct {
 	Principal principal.Found
 	// PrincipalProblems and CertificateProblems belong to one condition each.
 	PrincipalProblems, CertificateProblems []principal.Problem
-	// Agents is the state of each cluster that has been looked at.
+	// Agents has the state of each checked cluster.
 	Agents map[string]agent.State
 	// Conflicts are the clusters whose agent belongs to another GitOpsCluster.
 	Conflicts map[string]types.NamespacedName
 	// Leaving are clusters that the agent is being taken off, and what is waited for.
 	Leaving map[string]string
-	// Applications is what is wrong with those of the hub, nil while they could not be read.
+	// Applications has the problems of the hub's Applications. It is nil while they cannot be read.
 	Applications *applications.Report
 	// Plan is what a dry run would write.
 	Plan []agent.Write
 }
 
-// older orders specs: a GitOpsCluster in the namespace of its Argo CD comes before others,
-// then the older one. The first has a cluster's agent.
+// older compares specs: a GitOpsCluster in the namespace of its Argo CD comes first, then the older
+// one. The first one owns a cluster's agent.
 func older(a, b Spec) int {
 	return cmp.Or(elsewhere(a)-elsewhere(b), a.Created.Compare(b.Created), cmp.Compare(a.Owner.Namespace, b.Owner.Namespace), cmp.Compare(a.Owner.Name, b.Owner.Name))
 }
@@ -94,20 +94,20 @@ func elsewhere(s Spec) int {
 type task struct {
 	namespace string
 	owner     types.NamespacedName
-	// wanted is nil when the agent has to leave.
+	// wanted is nil if the agent has to be removed.
 	wanted  *agent.Wanted
 	abandon bool
-	// untouched: a dry run, or nothing can be said yet; the agent stays as it is.
+	// untouched is true in a dry run, or while no decision is possible. The agent stays unchanged.
 	untouched bool
 	// dry: it stays so for the dry run alone.
 	dry bool
-	// shape of the cluster Secret, which follows once there is an agent.
+	// server is the address in the cluster Secret once the cluster has an agent.
 	server string
 	config func(cluster string) ([]byte, string, error)
 	digest string
 }
 
-// sameTask reports whether a cluster need not be looked at again.
+// sameTask reports whether a cluster does not have to be checked again.
 func sameTask(a, b *task) bool {
 	if (a.wanted == nil) != (b.wanted == nil) || a.namespace != b.namespace || a.owner != b.owner || a.abandon != b.abandon || a.untouched != b.untouched {
 		return false
@@ -121,7 +121,7 @@ func sameTask(a, b *task) bool {
 		slices.EqualFunc(x.Manifests, y.Manifests, func(m, n []byte) bool { return string(m) == string(n) })
 }
 
-// planned are the writes of a dry run in the words of package agent.
+// planned converts the writes of a dry run to those of package agent.
 func planned(writes []certificates.Write) []agent.Write {
 	all := make([]agent.Write, 0, len(writes))
 	for _, w := range writes {
@@ -132,9 +132,9 @@ func planned(writes []certificates.Write) []agent.Write {
 
 // Options of [Setup].
 type Options struct {
-	// Namespaces are those of the hub's Argo CDs.
+	// Namespaces are the namespaces of the hub's Argo CDs.
 	Namespaces []string
-	// KeyNamespace is where the keys of CAs are, see certificates.Options.
+	// KeyNamespace is the namespace of the keys of CAs (see certificates.Options).
 	KeyNamespace string
 	// CALife and Lifetime of certificates, 0: the defaults.
 	CALife, Lifetime time.Duration
@@ -142,15 +142,15 @@ type Options struct {
 	Limit limit.Limit
 	// Now is the clock of what is signed, nil: the system's.
 	Now func() time.Time
-	// Grace is how long an agent stays whose GitOpsCluster is not there.
+	// Grace is how long an agent stays whose GitOpsCluster does not exist.
 	Grace time.Duration
 	// Secret returns who holds a cluster's Secret of ours, and the digest of the config in it.
 	Secret func(namespace, cluster string) (holders []string, digest string, err error)
-	// Registered returns the clusters that Argo CD knows by a Secret of another writer, and
-	// whether one of them has an agent.
+	// Registered returns the clusters that another writer has registered with Argo CD, and whether
+	// one of them has an agent.
 	Registered func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error)
-	// Changed is called when the answers of an Argo CD's GitOpsClusters have changed,
-	// Reshaped when the Secrets of clusters have to be looked at.
+	// Changed is called if the statuses of an Argo CD's GitOpsClusters have changed. Reshaped is
+	// called if the Secrets of clusters have to be checked.
 	Changed  func(namespace string)
 	Reshaped func(clusters ...string)
 	// Abandoned is called when a cluster was abandoned, with the certificates

@@ -22,7 +22,7 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, state certificates
 	for _, a := range v.specs {
 		status := Status{Principal: v.found[a.Owner], PrincipalProblems: v.problems[a.Owner], CertificateProblems: state.Problems,
 			Agents: map[string]agent.State{}, Conflicts: map[string]types.NamespacedName{}, Leaving: map[string]string{}, Applications: &applications.Report{}}
-		if a.Owner.Namespace == v.namespace { // others need not see the Applications of the hub
+		if a.Owner.Namespace == v.namespace { // others do not have to see the Applications of the hub
 			status.Applications = v.applications
 		}
 		for _, name := range a.Clusters {
@@ -71,7 +71,7 @@ func (r *Reconciler) plan(ctx context.Context, v *view, a Spec, state certificat
 			plan = append(plan, r.fleet.PlanLeave(name)...)
 		case t.wanted.Address != "":
 			_, writes, err := r.fleet.Plan(ctx, *t.wanted)
-			if err != nil { // it costs the plan of this cluster, and nobody else's status
+			if err != nil { // it only affects the plan of this cluster
 				writes = append(writes, agent.Write{Verb: "wait", Kind: "ManagedCluster", Name: name, Why: "what follows is known later: " + err.Error()})
 			}
 			plan = append(plan, writes...)

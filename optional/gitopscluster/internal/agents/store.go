@@ -15,10 +15,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 )
 
-// store holds what GitOpsClusters want and what is known of their clusters. All of it is
-// read anew after a start.
+// store has the specs of GitOpsClusters and the state of their clusters. All of it is read again
+// after a start.
 type store struct {
-	// namespaces are those of the hub's Argo CDs.
+	// namespaces are the namespaces of the hub's Argo CDs.
 	namespaces []string
 
 	mu sync.Mutex
@@ -30,8 +30,8 @@ type store struct {
 	tasks    map[string]*task
 	states   map[string]agent.State
 	leaving  map[string]string
-	// kept are the Argo CDs whose certificates may be ours, complete those that were
-	// reconciled after every GitOpsCluster had been.
+	// kept are the Argo CDs whose certificates may be ours. complete are those that were reconciled
+	// after every GitOpsCluster.
 	kept, complete map[string]bool
 }
 
@@ -49,13 +49,13 @@ func newStore(namespaces []string) *store {
 // settled reports whether every GitOpsCluster has been reconciled. The lock is held.
 func (s *store) settled() bool { return s.started && len(s.pending) == 0 }
 
-// isComplete reports whether nothing about the agents of an Argo CD is open; one that is
-// not ours has none. The lock is held.
+// isComplete reports whether everything about the agents of an Argo CD is known. An Argo CD that is
+// not ours has none. The caller holds the lock.
 func (s *store) isComplete(namespace string) bool {
 	return s.complete[namespace] || !slices.Contains(s.namespaces, namespace)
 }
 
-// start notes which GitOpsClusters there are, and returns whether all have been reconciled.
+// start records the existing GitOpsClusters, and returns whether all were reconciled.
 func (s *store) start(owners []types.NamespacedName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *store) start(owners []types.NamespacedName) bool {
 	return s.settled()
 }
 
-// set stores a spec and returns the one before. last: it was the last one that was pending.
+// set stores a spec and returns the one before. last is true if it was the last pending one.
 func (s *store) set(spec Spec) (before Spec, known, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +130,8 @@ func (s *store) task(cluster, namespace string) (t *task, decided bool) {
 	return s.tasks[cluster], s.settled() && s.isComplete(namespace)
 }
 
-// argoOf returns the Argo CD whose agent an object is for, which need not be one of ours.
-// A work that outlived its add-on does not name it itself.
+// argoOf returns the namespace of the Argo CD that an object belongs to, which may not be one of
+// ours. A work that outlived its add-on does not name it.
 func (s *store) argoOf(o client.Object) string {
 	if namespace, there := o.GetAnnotations()[agent.ArgoNamespaceAnnotation]; there {
 		return namespace
@@ -147,7 +147,7 @@ func (s *store) argoOf(o client.Object) string {
 	return s.namespaces[0]
 }
 
-// snapshot returns what is known of an Argo CD, without what has to be read.
+// snapshot returns the known state of an Argo CD, without what has to be read.
 func (s *store) snapshot(namespace string) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,8 +214,8 @@ func (s *store) setStatuses(v *view, statuses map[types.NamespacedName]Status) (
 	return changed
 }
 
-// setTasks replaces the tasks of an Argo CD, and returns the clusters that have another
-// task than before, and those whose Secret may have another shape.
+// setTasks replaces the tasks of an Argo CD. It returns the clusters with a changed task, and those
+// whose Secret may change.
 func (s *store) setTasks(v *view, next map[string]*task) (changed, reshaped []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,11 +16,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 )
 
-// view is what is known of an Argo CD at the beginning of a pass.
+// view is the state of an Argo CD at the beginning of a pass.
 type view struct {
 	namespace string
-	// specs are those for this Argo CD, the oldest first; assigned says, for all Argo CDs,
-	// whose a cluster's agent is.
+	// specs are the specs for this Argo CD, the oldest first. assigned has, for all Argo CDs, the
+	// owner of each cluster's agent.
 	specs    []Spec
 	assigned map[string]types.NamespacedName
 	settled  bool
@@ -31,14 +31,14 @@ type view struct {
 	there    map[string]presence
 	found    map[types.NamespacedName]principal.Found
 	problems map[types.NamespacedName][]principal.Problem
-	// applications is what is wrong with those of the hub.
+	// applications has the problems of the hub's Applications.
 	applications *applications.Report
 	// keepsDefault: the default AppProject has to be kept from agents.
 	keepsDefault bool
 }
 
-// keepOwners leaves an agent with the GitOpsCluster that has it, as long as that one asks for
-// it and is as close to Argo CD as another one: which is older may change with a restore.
+// keepOwners leaves an agent with its present GitOpsCluster as long as that asks for it and is as
+// close to Argo CD as others, because a restore may change which one is older.
 func (v *view) keepOwners(there map[string]presence) {
 	specs := map[types.NamespacedName]Spec{}
 	for _, a := range v.specs {
@@ -77,15 +77,15 @@ func (v *view) checkAddresses() {
 	}
 }
 
-// leaving reports whether the agent has to leave a cluster: no GitOpsCluster wants it there
-// any more. One that has it in a dry run, or has not been reconciled, keeps it.
+// leaving reports whether the agent of a cluster has to be removed, because no GitOpsCluster asks
+// for it any more. A GitOpsCluster with a dry run, or one that was not reconciled yet, keeps it.
 func (v *view) leaving(cluster string) bool {
 	_, wanted := v.assigned[cluster]
 	return !wanted && v.settled && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.there[cluster].owner && s.DryRun })
 }
 
-// renewal returns until when the first client certificate has to be renewed, zero for none.
-// A cluster that is away renews its own when it is back, and one that is leaving does not.
+// renewal returns when the first client certificate has to be renewed, or zero. An unreachable
+// cluster renews its own when it returns, and one that is being removed does not.
 func (v *view) renewal(reports []pki.Report) (first time.Time) {
 	for _, r := range reports {
 		if _, wanted := v.assigned[r.Cluster]; !wanted || !r.Reachable || len(r.Issued) == 0 {
@@ -99,8 +99,8 @@ func (v *view) renewal(reports []pki.Report) (first time.Time) {
 	return first
 }
 
-// deciding returns the asks that say what the agents of an Argo CD share, its certificates
-// and their generation: those for agents, and of these no dry run unless all are.
+// deciding returns the specs that decide about certificates and their generation, which the agents
+// of an Argo CD share: those with agents, without dry runs unless all are dry runs.
 func (v *view) deciding() []Spec {
 	with := slices.DeleteFunc(slices.Clone(v.specs), func(a Spec) bool { return a.Agent == nil })
 	if live := slices.DeleteFunc(slices.Clone(with), func(a Spec) bool { return a.DryRun }); len(live) > 0 {

@@ -23,11 +23,11 @@ const DefaultProject = "default"
 // maxNamed is how many objects a report names.
 const maxNamed = 5
 
-// Clusters says which clusters have an agent.
+// Clusters are the clusters with and without an agent.
 type Clusters struct {
-	// Agents have one, or are to have one; Managed are those whose agent is managed.
+	// Agents have an agent or will have one. Managed are those with a managed agent.
 	Agents, Managed map[string]bool
-	// Foreign are known to Argo CD by a Secret of another writer: who serves them is not known.
+	// Foreign are registered by a Secret of another writer, so that it is unknown who serves them.
 	Foreign map[string]bool
 }
 
@@ -45,8 +45,8 @@ func (n *Named) add(name string) {
 
 // Report is what is wrong because of agents.
 type Report struct {
-	// Orphaned are Applications that name a cluster without agent: their status stays as it
-	// is, and so does their finalizer; and AppProjects that an agent showed which has left.
+	// Orphaned are Applications that name a cluster without agent, so that their status and their
+	// finalizer stay. They are also AppProjects of an agent that was removed.
 	Orphaned Named
 	// Overwritten are AppProjects of pulled Applications alone that agents write over on the
 	// clusters; Shared are those which Applications of agents use as well.
@@ -62,8 +62,7 @@ type destination struct {
 	Server string `json:"server"`
 }
 
-// cluster returns the one that a destination names, by itself or by the URL of the
-// resource proxy.
+// cluster returns the cluster of a destination, by its name or by the URL of the resource proxy.
 func (d destination) cluster() string {
 	if d.Name != "" || d.Server == "" {
 		return d.Name
@@ -168,8 +167,7 @@ func (e *evaluation) addPulled(o *argocd.Application) (more bool) {
 	return e.open()
 }
 
-// open reports whether there is a project of which it is not known whether pulled
-// Applications use it.
+// open reports whether it is unknown for a project whether pulled Applications use it.
 func (e *evaluation) open() bool {
 	for _, p := range e.projects {
 		if !p.pulled {

@@ -1,9 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package applications reads what agents do to the hub's Applications and AppProjects,
-// which no cache holds, and keeps the clusters' own default AppProject from being
-// overwritten.
+// Package applications reads what agents do to the hub's Applications and AppProjects, which no
+// cache holds. It also keeps the clusters' own default AppProject from being overwritten.
 package applications
 
 import (
@@ -59,14 +58,14 @@ type read struct {
 	report   *Report
 }
 
-// New returns a reader that writes with c and reads with live, past every cache. Both have
-// to know the types of Argo CD.
+// New returns a reader that writes with c and reads from the API server with live. Both need the
+// types of Argo CD.
 func New(c client.Client, live client.Reader) *Reader {
 	return &Reader{client: c, live: live, now: time.Now, last: map[string]read{}}
 }
 
-// Read returns the report of an Argo CD, which may be some seconds old, and when to read
-// it again at the latest. With an error it is the last one that was read, nil without one.
+// Read returns the report of an Argo CD, which may be some seconds old, and the delay until the
+// next read. With an error it returns the last report, or nil.
 func (r *Reader) Read(ctx context.Context, namespace string, clusters Clusters) (*Report, time.Duration, error) {
 	r.mu.Lock()
 	last, known := r.last[namespace]
@@ -147,10 +146,10 @@ func (r *Reader) each(ctx context.Context, selector string, do func(*argocd.Appl
 	}
 }
 
-// KeepDefault has the principal pass over the hub's default AppProject, so that the
-// clusters' own stays as it is, and returns whether that has to be written. Call it before
-// the first agent is connected: when the label comes later, agents delete the AppProject.
-// One that has the label, with any value, is left to who set it.
+// KeepDefault makes the principal skip the hub's default AppProject, so that the clusters' own one
+// stays. due is true if that has to be written. Call it before the first agent connects: if the
+// label is added later, agents delete the AppProject. A label that another writer has set stays,
+// whatever its value.
 func (r *Reader) KeepDefault(ctx context.Context, namespace string, dryRun bool) (due bool, err error) {
 	o, err := r.defaultProject(ctx, namespace)
 	if o == nil || err != nil {
@@ -163,8 +162,8 @@ func (r *Reader) KeepDefault(ctx context.Context, namespace string, dryRun bool)
 	return true, r.patch(ctx, o, "true", contract.RegisteredBy)
 }
 
-// ReleaseDefault takes back what [Reader.KeepDefault] did, and returns whether that has to
-// be written. Call it when no agent is left.
+// ReleaseDefault reverts [Reader.KeepDefault]. due is true if that has to be written. Call it when
+// no agent is left.
 func (r *Reader) ReleaseDefault(ctx context.Context, namespace string, dryRun bool) (due bool, err error) {
 	o, err := r.defaultProject(ctx, namespace)
 	if o == nil || err != nil || o.Annotations[contract.RegisteredByAnnotation] != contract.RegisteredBy {

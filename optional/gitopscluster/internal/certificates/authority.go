@@ -21,11 +21,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 )
 
-// Load returns the CA of a namespace, whose key is in another one, empty:
-// [DefaultKeyNamespace]. [ErrNoSigner] when it cannot sign.
+// Load returns the CA of a namespace. Its key is in the namespace keys, or in [DefaultKeyNamespace]
+// if that is empty. The error is [ErrNoSigner] if the CA cannot sign.
 func Load(ctx context.Context, live client.Reader, namespace, keys string) (pki.Authorities, error) {
 	secret, err := get(ctx, live, cmp.Or(keys, DefaultKeyNamespace), KeyName(namespace))
-	if err == nil && secret == nil { // a CA of another client has its key beside it
+	if err == nil && secret == nil { // the CA of another client has its key in the same namespace
 		secret, err = get(ctx, live, namespace, caName)
 	}
 	if err != nil {
@@ -44,7 +44,7 @@ func Load(ctx context.Context, live client.Reader, namespace, keys string) (pki.
 	return authorities, nil
 }
 
-// parse reads a CA as it is stored. Signing is nil when there is no key.
+// parse parses a stored CA. Signing is nil if there is no key.
 func parse(secret *corev1.Secret) (pki.Authorities, error) {
 	certificates, err := pki.ParseCertificates(secret.Data[corev1.TLSCertKey])
 	if err != nil {
@@ -73,9 +73,9 @@ func parse(secret *corev1.Secret) (pki.Authorities, error) {
 	return found, nil
 }
 
-// authorities returns the CA and the Secret that it is kept in, nil when there is none
-// that could be used. The Secret with its key is what counts; the one beside the principal
-// shows its certificates. A CA of another client may be in that one alone.
+// authorities returns the CA and its Secret, or nil if no CA is usable. The Secret with the key
+// counts. The one next to the principal shows its certificates, and may be the only one for a CA of
+// another client.
 func (p *pass) authorities(ctx context.Context) (*pki.Authorities, *corev1.Secret, error) {
 	shown, err := get(ctx, p.keeper.live, p.wanted.Namespace, caName)
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *pass) authorities(ctx context.Context) (*pki.Authorities, *corev1.Secre
 	return &found, secret, err
 }
 
-// checkKey reports a CA without key, and one whose key is beside the principal.
+// checkKey reports a CA without a key, and one with its key next to the principal.
 func (p *pass) checkKey(kept, shown *corev1.Secret, found pki.Authorities) {
 	switch {
 	case found.Signing == nil:
@@ -124,8 +124,8 @@ func (p *pass) checkKey(kept, shown *corev1.Secret, found pki.Authorities) {
 	}
 }
 
-// show has the Secret beside the principal hold the certificates of the CA, and no key. It
-// keeps its type, which cannot be changed and wants a tls.key.
+// show writes the certificates of the CA, and no key, into the Secret next to the principal. The
+// Secret keeps its type, which is immutable and requires a tls.key.
 func (p *pass) show(ctx context.Context, shown *corev1.Secret, a pki.Authorities) error {
 	data := map[string][]byte{corev1.TLSCertKey: a.Bundle(), corev1.TLSPrivateKeyKey: {}, trusted: a.Bundle()}
 	if a.Signing != nil {
@@ -214,8 +214,8 @@ func encode(a pki.Authorities) (map[string][]byte, error) {
 	return data, nil
 }
 
-// requested reports whether one of the values that want a new CA is another than had the
-// present one made. A value that is no longer there wants nothing.
+// requested reports whether a value that requests a new CA is not among those of the present one. A
+// removed value requests nothing.
 func (p *pass) requested(secret *corev1.Secret) bool {
 	former := "," + secret.Annotations[rotatedAnnotation] + ","
 	return slices.ContainsFunc(p.wanted.RotateCA, func(value string) bool { return !strings.Contains(former, ","+value+",") })

@@ -12,12 +12,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 )
 
-// Ensure makes the Secrets what they have to be, and restarts the principal when it has
-// to read them anew. An error means that something could not be read or written; what
-// is wrong with the Secrets is in the state.
+// Ensure creates and updates the Secrets, and restarts the principal if it has to read them again.
+// An error means that something could not be read or written. The state has the problems of the
+// Secrets.
 func (k *Keeper) Ensure(ctx context.Context, wanted Wanted) (State, error) {
 	var writes []Write
-	for range 4 { // at most: a pass for each step of a change of the CA, and one that finds nothing to do
+	for range 4 { // at most one pass for each step of a CA change, and one without changes
 		p := &pass{keeper: k, wanted: wanted, now: k.now(), state: State{NextLook: nextLook}, key: client.ObjectKey{Namespace: k.keys, Name: KeyName(wanted.Namespace)}}
 		again, err := p.run(ctx)
 		writes = append(writes, p.state.Writes...)
@@ -29,8 +29,7 @@ func (k *Keeper) Ensure(ctx context.Context, wanted Wanted) (State, error) {
 	return State{}, fmt.Errorf("certificates of %s: a change of the CA does not come to an end", wanted.Namespace)
 }
 
-// run returns true when a step of a change of the CA was taken, so that everything has
-// to be looked at again.
+// run returns true after a step of a CA change, because everything has to be checked again.
 func (p *pass) run(ctx context.Context) (again bool, err error) {
 	authorities, secret, err := p.authorities(ctx)
 	if err != nil {
@@ -63,7 +62,7 @@ func (p *pass) run(ctx context.Context) (again bool, err error) {
 	return p.rotate(ctx, *authorities, secret, leaf, proxy, digest)
 }
 
-// fill says what others need to know of the CA.
+// fill sets the fields of the state about the CA.
 func (p *pass) fill(a *pki.Authorities) {
 	p.state.CABundle = a.Bundle()
 	p.state.BundleDigest = pki.BundleDigest(p.state.CABundle)

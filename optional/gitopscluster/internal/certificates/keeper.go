@@ -58,21 +58,21 @@ func New(c client.Client, live client.Reader, options Options) *Keeper {
 	return k
 }
 
-// Wanted is what [Keeper.Ensure] depends on.
+// Wanted is the input of [Keeper.Ensure].
 type Wanted struct {
 	Namespace string
 	Principal principal.Found
 	// Reports are of all clusters with an agent of this Argo CD. Without them a change
 	// of the CA would leave clusters behind.
 	Reports []pki.Report
-	// Incomplete is set while not all of them are known: the CA is not changed then.
-	// Unknown are those of which nothing is known.
+	// Incomplete is true while not all of them are known: the CA does not change then. Unknown are
+	// those without any report.
 	Incomplete bool
 	Unknown    []string
 	// KeepPrincipalRunning leaves the restart of the principal to its owner.
 	KeepPrincipalRunning bool
-	// RotateCA are the values that request a new CA, sorted: one that was not among those of
-	// the last time does.
+	// RotateCA are the values that request a new CA, sorted. A value that was not there the last
+	// time requests one.
 	RotateCA []string
 	// DryRun has everything computed and nothing written.
 	DryRun bool
@@ -104,13 +104,13 @@ type Write struct{ Verb, Kind, Namespace, Name, Why string }
 
 // State is what the Secrets are like.
 type State struct {
-	// CABundle are the CAs that agents have to trust, PEM; empty while there is none.
+	// CABundle are the CAs that agents have to trust, as PEM, or empty.
 	CABundle []byte
-	// BundleDigest of CABundle, see [pki.BundleDigest].
+	// BundleDigest is the [pki.BundleDigest] of CABundle.
 	BundleDigest string
 	// SigningCA is the [pki.ID] of the CA that signs.
 	SigningCA string
-	// TrustedCAs are those of CABundle, as [pki.ID] has them.
+	// TrustedCAs are the CAs of CABundle by [pki.ID].
 	TrustedCAs   []string
 	SigningReady bool
 	// ProxyConfig returns the config of a cluster's Secret for the resource proxy: the
@@ -119,7 +119,7 @@ type State struct {
 	// ProxyDigest returns that digest alone, and is cheap.
 	ProxyDigest func(cluster string) (digest string, err error)
 	Problems    []principal.Problem
-	// NextLook is when to look again if nothing happens.
+	// NextLook is the delay until the next pass without an event.
 	NextLook time.Duration
 	// Writes are those that were made, or of a dry run those that are to be made.
 	Writes []Write

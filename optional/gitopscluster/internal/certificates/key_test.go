@@ -31,7 +31,7 @@ func (a *argo) keyless() {
 }
 
 // What principal and Argo CD can read signs nothing, also while the CA is changed.
-func TestKey_isNotBesideThePrincipal(t *testing.T) {
+func TestKey_isNotInThePrincipalsNamespace(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
 	a.ensure()

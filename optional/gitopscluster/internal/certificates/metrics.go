@@ -38,8 +38,8 @@ func (p *pass) measure(kind string, c *x509.Certificate) {
 	deadline.WithLabelValues(p.wanted.Namespace, kind).Set(float64(pki.RenewalDeadline(c.NotBefore, c.NotAfter).Unix()))
 }
 
-// MeasureAgents shows until when the first client certificate of the clusters of an Argo
-// CD has to be renewed; zero: there is none.
+// MeasureAgents sets the metric of the time at which the first client certificate of an Argo CD's
+// clusters has to be renewed. zero means that there is none.
 func MeasureAgents(namespace string, first time.Time) {
 	if first.IsZero() {
 		deadline.DeleteLabelValues(namespace, kindAgents)

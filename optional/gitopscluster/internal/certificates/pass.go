@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Times of the next look, which is taken when nothing happens before.
+// These are the delays until the next pass without an event.
 const (
 	nextLook    = 10 * time.Minute
 	waitingLook = 20 * time.Second
@@ -17,7 +17,7 @@ const (
 	patience = time.Hour
 )
 
-// pass is one look at everything.
+// pass is one check of everything.
 type pass struct {
 	keeper *Keeper
 	wanted Wanted
@@ -31,7 +31,7 @@ type pass struct {
 	blocked bool
 }
 
-// lookAt has the next look taken no later than at a time.
+// lookAt requests the next pass at a time or earlier.
 func (p *pass) lookAt(when time.Time) {
 	p.state.NextLook = min(p.state.NextLook, max(when.Sub(p.now), time.Second))
 }

@@ -14,7 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 )
 
-// Reasons beside those of package pki.
+// These are reasons in addition to those of package pki.
 const (
 	ReasonWrongType = "WrongSecretType"
 	ReasonWaiting   = "RotationWaiting"
@@ -28,7 +28,7 @@ func (p *pass) problem(reason, format string, args ...any) {
 	p.state.Problems = append(p.state.Problems, principal.Problem{Reason: reason, Message: fmt.Sprintf(format, args...)})
 }
 
-// fault says what is wrong with a Secret, and what to do about it.
+// fault reports the problem of a Secret with its remedy.
 func (p *pass) fault(secret *corev1.Secret, f *pki.Fault) {
 	name := secret.Namespace + "/" + secret.Name
 	remedy := "it is not written by gitopscluster: replace it, or delete it so that gitopscluster makes one"
@@ -58,7 +58,7 @@ func (p *pass) checkType(secret *corev1.Secret) {
 		secret.Namespace, secret.Name, secret.Type, corev1.SecretTypeTLS)
 }
 
-// waits says what a change of the CA waits for. That it does so for a while is not a problem.
+// waits reports what a change of the CA waits for. A short wait is not a problem.
 func (p *pass) waits(is pki.Authorities, waiting pki.Waiting, digest string) {
 	if waiting.Empty() {
 		return
@@ -82,7 +82,7 @@ func (p *pass) waits(is pki.Authorities, waiting pki.Waiting, digest string) {
 	})
 }
 
-// waitsForReports reports a change of the CA that waits since nothing is known of a cluster.
+// waitsForReports reports a change of the CA that waits because a cluster has not reported.
 func (p *pass) waitsForReports(is pki.Authorities, requested bool) {
 	if n := len(p.wanted.Unknown); n > 0 && is.ChangeDue(pki.Facts{Now: p.now, Requested: requested}) {
 		p.state.Problems = append(p.state.Problems, principal.Problem{Reason: ReasonWaiting, Warning: true, Message: fmt.Sprintf(

@@ -15,10 +15,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 )
 
-// maxDigests bounds what is kept of clusters that are gone.
+// maxDigests limits what is kept of deleted clusters.
 const maxDigests = 20_000
 
-// digest is that of a cluster's config. To compute it takes a signature.
+// digest is the digest of a cluster's config. Computing it needs a signature.
 type digest struct {
 	inputs, value string
 	until         time.Time
@@ -29,7 +29,7 @@ type digest struct {
 type proxyClients struct {
 	namespace   string
 	authorities pki.Authorities
-	// bundle are the CAs to trust, inputs what a config changes with beside its cluster.
+	// bundle has the CAs to trust. inputs are what a config depends on in addition to its cluster.
 	bundle  []byte
 	inputs  string
 	digests *lru.Cache
@@ -55,7 +55,7 @@ func (p proxyClients) config(cluster string) ([]byte, string, error) {
 	return text, value, nil
 }
 
-// digest returns that of a cluster's config.
+// digest returns the digest of a cluster's config.
 func (p proxyClients) digest(cluster string) (string, error) {
 	if cached, ok := p.digests.Get(p.namespace + "/" + cluster); ok {
 		if d, ok := cached.(digest); ok && d.inputs == p.inputs && p.now().Before(d.until) {

@@ -34,8 +34,8 @@ func restartDigest(bundle []byte, leaf, proxy *x509.Certificate, token []byte) s
 	return hex.EncodeToString(hash.Sum(nil))[:32]
 }
 
-// restart has the principal's pods made anew when they read something else than what is
-// stored now. The cache may be behind: the same patch twice is none.
+// restart replaces the principal's pods if they have read something else than is stored now. The
+// cache may be behind: the same patch twice changes nothing.
 func (p *pass) restart(ctx context.Context, digest string) error {
 	found := p.wanted.Principal
 	switch {

@@ -28,11 +28,13 @@ var names = []string{caName, leafName, proxyName, tokenName}
 // DefaultKeyNamespace is where gitopscluster runs unless it is installed elsewhere.
 const DefaultKeyNamespace = "multicluster-integrations"
 
-// KeyName is the name of the Secret with the CA of an Argo CD and its key, which is in
-// gitopscluster's own namespace: whatever runs beside the principal reads every Secret there.
+// KeyName returns the name of the Secret with the CA of an Argo CD and its key. It is in
+// gitopscluster's own namespace, because everything in the principal's namespace can read every
+// Secret there.
 func KeyName(namespace string) string { return caName + "-" + namespace }
 
-// Keys of their data; nextCertificate and nextKey are beside the CA's key only.
+// These are the keys of their data. Only the Secret with the CA's key has nextCertificate and
+// nextKey.
 const (
 	trusted         = "ca.crt"
 	nextCertificate = "next.crt"
@@ -45,14 +47,14 @@ const rotatedAnnotation = contract.KeyPrefix + "rotated-ca"
 
 const fieldOwner = "multicluster-integrations-certificates"
 
-// ErrNoSigner says that there is no CA that can sign.
+// ErrNoSigner means that no CA can sign.
 var ErrNoSigner = errors.New("there is no CA with a key")
 
 func isOwn(secret *corev1.Secret) bool {
 	return secret.Annotations[contract.RegisteredByAnnotation] == contract.RegisteredBy
 }
 
-// get returns a Secret, nil when there is none.
+// get returns a Secret, or nil.
 func get(ctx context.Context, reader client.Reader, namespace, name string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
@@ -60,7 +62,7 @@ func get(ctx context.Context, reader client.Reader, namespace, name string) (*co
 		return nil, fmt.Errorf("get Secret %s/%s: %w", namespace, name, err)
 	}
 	if err != nil {
-		return nil, nil //nolint:nilerr // there is none, which is no error here
+		return nil, nil //nolint:nilerr // it does not exist, which is not an error
 	}
 	return secret, nil
 }

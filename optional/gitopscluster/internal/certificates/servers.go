@@ -13,8 +13,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 )
 
-// server makes or renews the certificate of principal or resource proxy, and returns the
-// one that is there then, nil when there is none that could be read.
+// server creates or renews the certificate of principal or resource proxy. It returns the present
+// one, or nil if none can be read.
 func (p *pass) server(ctx context.Context, name string, a *pki.Authorities, hosts []string) (*x509.Certificate, error) {
 	secret, err := get(ctx, p.keeper.live, p.wanted.Namespace, name)
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *pass) server(ctx context.Context, name string, a *pki.Authorities, host
 	return certificate, nil
 }
 
-// why says what a new certificate is for.
+// why returns the reason of a new certificate.
 func why(certificate *x509.Certificate, fault *pki.Fault, a *pki.Authorities, p *pass) string {
 	switch {
 	case fault != nil:
@@ -65,8 +65,8 @@ func why(certificate *x509.Certificate, fault *pki.Fault, a *pki.Authorities, p 
 	return "it lacks a name"
 }
 
-// issue makes a certificate and stores it. Without a signing CA, which another client has
-// to provide, there is none.
+// issue creates a certificate and stores it. It creates none without a signing CA, which another
+// client has to provide.
 func (p *pass) issue(ctx context.Context, secret *corev1.Secret, name string, a *pki.Authorities, hosts []string, why string) (*x509.Certificate, error) {
 	if a.Signing == nil {
 		p.problem(pki.ReasonNoKey, "gitopscluster cannot make Secret %s/%s, since no key of a CA is there; add it as tls.key to Secret %s, or make that certificate yourself",

@@ -26,7 +26,7 @@ func (p *pass) note(ctx context.Context, verb, kind string, object client.Object
 	return !p.wanted.DryRun
 }
 
-// create makes a Secret of ours. When there is one by now, the next pass sees it.
+// create creates one of our Secrets. If it exists by now, the next pass reads it.
 func (p *pass) create(ctx context.Context, object client.ObjectKey, kind corev1.SecretType, data map[string][]byte, annotations map[string]string, why string) error {
 	if !p.note(ctx, "create", "Secret", object, why) {
 		return nil

@@ -71,7 +71,7 @@ type Command struct {
 	Adopt        bool
 	Grace        time.Duration
 	RemovalLimit limit.Limit
-	// AgentLifetime and CALifetime are those of certificates.
+	// AgentLifetime and CALifetime are the lifetimes of certificates.
 	AgentLifetime, CALifetime time.Duration
 	// KeyNamespace is where the keys of CAs are.
 	KeyNamespace string
@@ -158,7 +158,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	return mgr.Start(ctx)
 }
 
-// options returns those of package gitops.
+// options returns the options of package gitops.
 func (c *Command) options() gitops.Options {
 	o := gitops.Options{
 		Namespaces: c.argocd, Every: c.Register == RegisterAll, InstanceLabel: c.InstanceLabel,

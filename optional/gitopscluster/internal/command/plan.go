@@ -123,7 +123,7 @@ func readGitOpsClusters(file string, stdin io.Reader) ([]*v1beta1.GitOpsCluster,
 	return list, nil
 }
 
-// known takes over what only the hub knows of a GitOpsCluster that is there already.
+// known copies what only the hub has of an existing GitOpsCluster.
 func known(ctx context.Context, hub client.Reader, o *v1beta1.GitOpsCluster) error {
 	is := &v1beta1.GitOpsCluster{}
 	err := hub.Get(ctx, client.ObjectKeyFromObject(o), is)

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Queue is that of one controller. The zero value keeps requests until the controller starts.
+// Queue is the queue of one controller. The zero value keeps requests until the controller starts.
 type Queue struct {
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -36,7 +36,7 @@ func (q *Queue) Source() source.Source {
 	})
 }
 
-// Add has requests reconciled. One that is in the queue already is reconciled once.
+// Add enqueues requests. A request that is in the queue already is reconciled once.
 func (q *Queue) Add(requests ...reconcile.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -39,7 +39,7 @@ func (none) Left(types.NamespacedName) bool                    { return true }
 func (none) Shape(string, string) (string, []byte, error)      { return "", nil, agents.ErrNotKnown }
 func (none) Planned(string, string) (string, []byte, error)    { return "", nil, agents.ErrNotKnown }
 
-// agentSpec returns what a GitOpsCluster that holds clusters wants of their agents.
+// agentSpec returns the desired agents of a GitOpsCluster that holds clusters.
 func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, holds map[string]bool) agents.Spec {
 	a := agents.Spec{
 		Owner: key(o), Created: o.CreationTimestamp.Time, ArgoNamespace: in.ArgoNamespace, Clusters: slices.Sorted(maps.Keys(holds)),

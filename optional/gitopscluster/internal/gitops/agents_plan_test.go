@@ -136,7 +136,7 @@ func TestDryRunOfAgents(t *testing.T) {
 }
 
 // A plan from outside takes nobody's agent: that is the older one's.
-func TestPlanBesideAnother(t *testing.T) {
+func TestPlan_withAnotherGitOpsCluster(t *testing.T) {
 	f, ctx := newFleet(t), context.Background()
 	f.withPrincipal()
 	cluster := f.clusters(1)[0]

@@ -143,9 +143,9 @@ func nothingOfAKey(t *testing.T, o *v1beta1.GitOpsCluster) {
 	}
 }
 
-// A cluster that enters gets an agent, and its Secret changes in place; the status says
-// what is waited for; nothing of a key is told. It leaves in order, the Secret last, and
-// the certificates with the last GitOpsCluster.
+// A new cluster gets an agent, and its Secret changes in place. The status reports what is waited
+// for, and nothing about a key. Its removal has an order: the Secret is last, and the certificates
+// are removed with the last GitOpsCluster.
 func TestAgentsComeAndLeave(t *testing.T) {
 	f := newFleet(t)
 	f.withPrincipal()

@@ -36,7 +36,7 @@ type Assignments struct {
 	// clusters are those that package register has to reconcile.
 	clusters enqueue.Queue
 
-	// agents say which shape a Secret has.
+	// agents decides about the content of a Secret.
 	agents Agents
 
 	mu sync.Mutex
@@ -47,7 +47,7 @@ type Assignments struct {
 	// used are the holders that package register has acted for last.
 	used  map[clusterKey][]string
 	taken map[clusterKey]string
-	// changed is called, without the lock, when a Secret of another writer appears or goes.
+	// changed is called, without the lock, when a Secret of another writer is added or removed.
 	changed func(namespace string)
 }
 
@@ -74,7 +74,7 @@ func (r *Assignments) Want(namespace, cluster string) clustersecret.Want {
 	return want
 }
 
-// holders returns what the GitOpsClusters say of a cluster.
+// holders returns which GitOpsClusters hold a cluster, and which have released it.
 func (r *Assignments) holders(namespace, cluster string) clustersecret.Want {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +122,7 @@ func (r *Assignments) notifyChanged(namespace string) {
 	changed(namespace)
 }
 
-// onChange has f called when a Secret of another writer appears or goes.
+// onChange registers f, which is called when a Secret of another writer is added or removed.
 func (r *Assignments) onChange(f func(namespace string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,7 @@ func (r *Assignments) takenBy(namespace, cluster string) string {
 	return r.taken[clusterKey{namespace, cluster}]
 }
 
-// start says which GitOpsClusters there are; until each has been reconciled nothing leaves.
+// start records the existing GitOpsClusters. Until each was reconciled, no cluster is removed.
 func (r *Assignments) start(owners []types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,8 +145,8 @@ func (r *Assignments) start(owners []types.NamespacedName) {
 	}
 }
 
-// set notes what a GitOpsCluster holds and what it has released, and returns the
-// clusters for which that is news. last: it was the last one that was pending.
+// set records what a GitOpsCluster holds and what it has released, and returns the clusters with a
+// change. last is true if it was the last pending one.
 func (r *Assignments) set(owner types.NamespacedName, is assignment) (news []string, last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,7 +169,8 @@ func (r *Assignments) set(owner types.NamespacedName, is assignment) (news []str
 	return slices.Compact(news), waiting && len(r.pending) == 0
 }
 
-// hasReleased reports whether a GitOpsCluster has released a cluster whose Secret it still saw.
+// hasReleased reports whether a GitOpsCluster has released a cluster whose Secret the cache still
+// has.
 func (r *Assignments) hasReleased(owner types.NamespacedName, namespace, cluster string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -32,10 +32,10 @@ const (
 	reasonClustersConflict = "ClustersConflict"
 )
 
-// deployReasons are those of an agent's state that belong to AgentsDeployed.
+// deployReasons are the reasons of an agent's state that belong to AgentsDeployed.
 var deployReasons = []string{agent.ReasonNameNotAllowed, agent.ReasonAddOnNameTaken, agent.ReasonImageUnknown, agent.ReasonBadConfig, agent.ReasonBadManifests, agent.ReasonWorkNotApplied}
 
-// addAgents adds to facts what is known of the agents, of which before had conditions.
+// addAgents adds the state of the agents to facts. before are their last conditions.
 func addAgents(status agents.Status, known bool, f found, before []metav1.Condition, facts *intent.Facts) {
 	for cluster, waitingFor := range status.Leaving {
 		if facts.AgentsLeaving == nil {
@@ -72,8 +72,9 @@ func addAgents(status agents.Status, known bool, f found, before []metav1.Condit
 	}
 }
 
-// looked reports whether every selected cluster has been looked at, and its agent. missing are
-// those without Secret: whether another writer has its name is known once one was to be made.
+// looked reports whether every selected cluster and its agent were checked. missing are the
+// clusters without a Secret. For those it is known only after the first attempt to create one
+// whether another writer has its name.
 func looked(status agents.Status, known bool, f found, missing []string) bool {
 	if len(missing) > 0 && !f.intent.DryRun {
 		return false
@@ -130,7 +131,7 @@ func recordAbandoned(recorder events.EventRecorder, owner types.NamespacedName, 
 		cluster, strings.Join(until, ", "), intent.RotateCAAnnotation)
 }
 
-// autonomous says what the hub is to autonomous agents.
+// autonomous describes the hub's part for autonomous agents.
 func autonomous(mode string) string {
 	if mode != agent.ModeAutonomous {
 		return ""

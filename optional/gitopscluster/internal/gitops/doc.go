@@ -1,12 +1,10 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitops reconciles GitOpsClusters: it reads which clusters their Placements
-// select, has package register keep a cluster Secret for each, and reports in the
-// status how far that is.
+// Package gitops reconciles GitOpsClusters. It reads which clusters their Placements select. Package register keeps a cluster Secret for each. The
+// status reports the progress.
 //
-// Nothing is remembered that a restart would lose: the Secrets say which GitOpsClusters
-// hold them. A cluster leaves only when its absence was positively read, has lasted, and
-// is not one of too many at a time. Nothing at all is done while the
-// CustomResourceDefinition is another project's (see [Gate]).
+// A restart loses nothing, because the Secrets name the GitOpsClusters that hold them. A cluster is removed only if three conditions are met: a
+// successful read shows that it is not selected, that has lasted for the grace period, and the number of such clusters is within the limit. Nothing is
+// done while the CustomResourceDefinition belongs to another project (see [Gate]).
 package gitops

@@ -24,13 +24,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
 
-// Reasons for which the decisions of a Placement are not known.
+// These are the reasons for which the decisions of a Placement are unknown.
 const (
 	reasonPlacementNotFound = "PlacementNotFound"
 	reasonNoDecision        = "NoDecision"
 	reasonNoSetBinding      = "NoSetBinding"
 
-	// unboundReason is what OCM says of a Placement without a ManagedClusterSetBinding.
+	// unboundReason is OCM's reason for a Placement without a ManagedClusterSetBinding.
 	unboundReason = "NoManagedClusterSetBindings"
 )
 
@@ -47,18 +47,18 @@ type hubReader struct {
 	everyIn string
 }
 
-// found is what there is of one GitOpsCluster.
+// found is the state of one GitOpsCluster on the hub.
 type found struct {
 	intent intent.Intent
-	// problem is why the Placement's decisions are not known.
+	// problem is why the Placement's decisions are unknown.
 	problem *intent.Problem
 	// selected are the ManagedClusters to be registered.
 	selected map[string]*clusterv1.ManagedCluster
-	// secrets are the cluster Secrets of the namespace, ours by cluster; rivals those of
-	// other writers, by cluster.
+	// secrets are our cluster Secrets of the namespace by cluster. rivals are those of other
+	// writers.
 	secrets map[string]*corev1.Secret
 	rivals  map[string]string
-	// held are the clusters that the GitOpsCluster has, as the Secrets say.
+	// held are the clusters that the GitOpsCluster holds according to the Secrets.
 	held map[string]bool
 }
 
@@ -79,7 +79,7 @@ func (h hubReader) admitted(ctx context.Context, o *v1beta1.GitOpsCluster) (inte
 func (h hubReader) look(ctx context.Context, o *v1beta1.GitOpsCluster, in intent.Intent) (found, error) {
 	f := found{intent: in, selected: map[string]*clusterv1.ManagedCluster{}}
 	if in.Refusal != nil && in.Refusal.Reason == intent.ReasonNamespaceNotAllowed {
-		return f, nil // and what is there is not read either
+		return f, nil // existing objects are not read either
 	}
 	if err := h.lookAtSecrets(ctx, o, &f); err != nil || in.Refusal != nil {
 		return f, err
@@ -102,7 +102,7 @@ func (h hubReader) look(ctx context.Context, o *v1beta1.GitOpsCluster, in intent
 	return f, nil
 }
 
-// decisions returns the clusters that a Placement selects, or why that is not known.
+// decisions returns the clusters that a Placement selects, or why they are unknown.
 func (h hubReader) decisions(ctx context.Context, namespace, name string) ([]string, *intent.Problem, error) {
 	placement := &clusterv1beta1.Placement{}
 	err := h.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, placement)
@@ -128,7 +128,7 @@ func (h hubReader) decisions(ctx context.Context, namespace, name string) ([]str
 			}
 		}
 	}
-	// OCM makes an empty PlacementDecision first, fills it, and says last that it is done.
+	// OCM creates an empty PlacementDecision first, fills it, and then reports that it is complete.
 	undecided := satisfied == nil && placement.Annotations[clusterv1beta1.PlacementDisableAnnotation] != "true"
 	if len(list.Items) == 0 || len(names) == 0 && undecided {
 		return nil, &intent.Problem{Reason: reasonNoDecision, Message: fmt.Sprintf("Placement %s has no decision yet; see the conditions of that Placement, and whether OCM's placement controller runs", name)}, nil
@@ -137,9 +137,9 @@ func (h hubReader) decisions(ctx context.Context, namespace, name string) ([]str
 	return slices.Compact(names), nil, nil
 }
 
-// lookAtSecrets reads which clusters the GitOpsCluster has. Secrets of ours that no
-// GitOpsCluster holds belong to the oldest one in their own namespace: those of the time
-// when every cluster was registered, or whose GitOpsCluster was removed by force.
+// lookAtSecrets reads which clusters the GitOpsCluster holds. A Secret of ours without a holder
+// belongs to the oldest GitOpsCluster in its namespace. It comes from the time when every cluster
+// was registered, or its GitOpsCluster was removed by force.
 func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, f *found) error {
 	f.secrets, f.rivals, f.held = map[string]*corev1.Secret{}, map[string]string{}, map[string]bool{}
 	secrets := &corev1.SecretList{}
@@ -168,9 +168,9 @@ func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, 
 	return nil
 }
 
-// siblings returns the GitOpsClusters that there are for an Argo CD, and whether o is the
-// oldest of those that stay in its namespace: who runs that Argo CD decides what becomes of
-// Secrets that no GitOpsCluster holds.
+// siblings returns the existing GitOpsClusters of an Argo CD, and whether o is the oldest of those
+// that stay in its namespace. The oldest one decides about Secrets without a holder, because it
+// belongs to the owner of that Argo CD.
 func (h hubReader) siblings(ctx context.Context, o *v1beta1.GitOpsCluster, argocd string) (exists map[string]bool, oldest bool, err error) {
 	list := &v1beta1.GitOpsClusterList{}
 	if err := h.List(ctx, list); err != nil {
@@ -191,7 +191,7 @@ func (h hubReader) siblings(ctx context.Context, o *v1beta1.GitOpsCluster, argoc
 	return exists, oldest, nil
 }
 
-// facts returns what the status says of it, but for who leaves.
+// facts returns the input of the status, without the clusters that are removed.
 func (f found) facts(o *v1beta1.GitOpsCluster, taken func(cluster string) string) intent.Facts {
 	facts := intent.Facts{Intent: f.intent, Generation: o.Generation, Deleting: !o.DeletionTimestamp.IsZero(), Placement: f.problem, Taken: map[string]string{}}
 	facts.Clusters.Selected = len(f.selected)

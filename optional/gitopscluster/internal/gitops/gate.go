@@ -31,13 +31,13 @@ type Gate struct {
 	mapper meta.RESTMapper
 	// adopt takes any CustomResourceDefinition that serves our version.
 	adopt bool
-	// every is how often it looks.
+	// every is the interval of the checks.
 	every    time.Duration
 	recorder events.EventRecorder
 	pod      *corev1.Pod
 
 	open atomic.Bool
-	last string // why it was closed when it last looked
+	last string // why it was closed at the last check
 }
 
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=gitopsclusters.apps.open-cluster-management.io,verbs=get
@@ -54,7 +54,7 @@ func newGate(mgr ctrl.Manager, options Options) *Gate {
 	}
 }
 
-// look opens or closes the gate, and says so once.
+// look opens or closes the gate, and logs a change once.
 func (g *Gate) look(ctx context.Context) {
 	why := g.closed(ctx)
 	g.open.Store(why == "")
@@ -62,7 +62,7 @@ func (g *Gate) look(ctx context.Context) {
 	if why != "" {
 		foreign = 1
 	}
-	foreignCRD.Set(foreign) // once: who scrapes in between sees no other state
+	foreignCRD.Set(foreign) // set once, so that a scrape observes no other state
 	if why == g.last {
 		return
 	}
@@ -102,8 +102,8 @@ func (g *Gate) closed(ctx context.Context) string {
 	return ""
 }
 
-// unread is what [Gate.closed] returns when something could not be read: nothing is known
-// to have changed.
+// unread is the result of [Gate.closed] if something could not be read. The gate then keeps its
+// state.
 func (g *Gate) unread(err error) string {
 	if g.open.Load() {
 		return ""
@@ -123,7 +123,7 @@ func (g *Gate) wait(ctx context.Context) bool {
 	}
 }
 
-// watch looks until the end of ctx, and calls opened whenever the gate opens again.
+// watch checks until ctx ends, and calls opened whenever the gate opens again.
 func (g *Gate) watch(ctx context.Context, opened func()) {
 	for clock.Sleep(ctx, g.every) {
 		before := g.open.Load()

@@ -23,8 +23,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A placement that loses half of its clusters at once loses none of them until somebody
-// says that it is meant.
+// A placement that loses half of its clusters at once loses none of them until a person confirms
+// it.
 func TestTooManyAreHeldBack(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(6)
@@ -65,8 +65,8 @@ func TestTooManyAreHeldBack(t *testing.T) {
 	f.ready(o, 3)
 }
 
-// One at a time may leave, after the grace period, and may come back within it. A restart
-// begins it anew.
+// One cluster at a time may be removed, after the grace period, and may return within it. A restart
+// starts it again.
 func TestLeavesAfterTheGracePeriod(t *testing.T) {
 	f := newFleet(t)
 	f.options.Grace = time.Hour // which no test run can reach

@@ -32,7 +32,7 @@ func (f found) notAllowed() bool {
 	return f.intent.Refusal != nil && f.intent.Refusal.Reason == intent.ReasonNamespaceNotAllowed
 }
 
-// hasAgent reports whether a cluster's Secret has the shape that we give that of an agent.
+// hasAgent reports whether a cluster's Secret has the content that we set for an agent.
 func (f found) hasAgent(cluster string) bool {
 	return f.secrets[cluster] != nil && f.secrets[cluster].Annotations[contract.ConfigDigestAnnotation] != ""
 }
@@ -50,8 +50,8 @@ func (r *Reconciler) addKept(f found, holds map[string]bool, leave []string, fac
 	}
 }
 
-// leftover returns what holds up the deletion of a GitOpsCluster since gitopscluster runs with
-// other flags than before, and the flag that it takes; "" when there is nothing.
+// leftover returns what delays the deletion of a GitOpsCluster because gitopscluster now runs with
+// other flags, and the flag that is needed. It returns "" if nothing does.
 func (r *Reconciler) leftover(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (string, error) {
 	if !f.notAllowed() && r.options.Agents != nil {
 		return "", nil

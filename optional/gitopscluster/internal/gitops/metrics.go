@@ -21,7 +21,7 @@ var (
 	}, []string{"namespace", "name", "state"})
 )
 
-// registerMetrics makes the metrics known; they are not there while the capability is off.
+// registerMetrics registers the metrics. They do not exist while the capability is off.
 func registerMetrics() error {
 	for _, c := range []prometheus.Collector{foreignCRD, clusterCounts} {
 		if err := metrics.Registry.Register(c); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {

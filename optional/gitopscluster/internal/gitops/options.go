@@ -20,14 +20,14 @@ import (
 
 // Options of [Setup].
 type Options struct {
-	// Namespaces are those of the hub's Argo CDs; the first is the default one.
+	// Namespaces are the namespaces of the hub's Argo CDs. The first one is the default.
 	Namespaces []string
 	// Every accepted cluster is registered in the first namespace.
 	Every bool
 	// InstanceLabel as in register.Options.
 	InstanceLabel string
-	// Grace is how long a cluster must be out of its Placement before it leaves, and
-	// RemovalLimit how many may leave at a time.
+	// Grace is how long a cluster must be out of its Placement before it is removed. RemovalLimit
+	// is how many may be removed at a time.
 	Grace        time.Duration
 	RemovalLimit limit.Limit
 	// Adopt works under another project's CustomResourceDefinition, too.
@@ -36,7 +36,7 @@ type Options struct {
 	Agents *agents.Options
 	// HubNamespace is where gitopscluster runs; its pod gets Events.
 	HubNamespace string
-	// Recheck is how often the CustomResourceDefinition is looked at; 0: every 15 seconds.
+	// Recheck is how often the CustomResourceDefinition is checked. 0 means every 15 seconds.
 	Recheck time.Duration
 	// Backoff decides when a failed GitOpsCluster is tried again; nil: [boot.Backoff].
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
@@ -63,10 +63,10 @@ func (o Options) everyIn() string {
 	return ""
 }
 
-// recheck is how often the CustomResourceDefinition is looked at.
+// recheck is the default of [Options.Recheck].
 const recheck = 15 * time.Second
 
-// Older reports whether a comes before b: by creation, then by namespace and name.
+// Older compares a and b by creation, then by namespace and name.
 func Older(a, b *v1beta1.GitOpsCluster) bool {
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return a.CreationTimestamp.Before(&b.CreationTimestamp)

@@ -90,7 +90,7 @@ func TestTwoThatOverlap(t *testing.T) {
 
 // With every cluster registered anyway, a GitOpsCluster only holds what is there, and its
 // end costs no Secret. A further Argo CD gets what GitOpsClusters select.
-func TestBesideRegistrationOfAll(t *testing.T) {
+func TestRegistration_withThatOfAllClusters(t *testing.T) {
 	f := newFleet(t)
 	other := unique("argocd")
 	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other, Labels: map[string]string{intent.AdmitLabel: "true"}}})

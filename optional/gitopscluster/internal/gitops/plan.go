@@ -17,8 +17,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
 
-// Preview returns what gitopscluster with these options would write for a GitOpsCluster
-// that need not be on the hub, and what it would say of it. It only reads.
+// Preview returns what gitopscluster with these options would write for a GitOpsCluster, and its
+// status. The GitOpsCluster does not have to exist on the hub. Preview only reads.
 func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster, options Options) (v1beta1.GitOpsClusterStatus, error) {
 	options = options.withDefaults()
 	h := hubReader{Reader: trimmed{reader}, everyIn: options.everyIn()}
@@ -44,7 +44,7 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 		return v1beta1.GitOpsClusterStatus{}, err
 	}
 	own := key(o).String()
-	others := func(cluster string) (names []string) { // as their Secrets say
+	others := func(cluster string) (names []string) { // according to their Secrets
 		if f.secrets[cluster] == nil {
 			return nil
 		}
@@ -69,8 +69,7 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	return facts.Status(&v1beta1.GitOpsClusterStatus{}, time.Now()), nil
 }
 
-// previewAgents returns what would be done about agents. Those of other GitOpsClusters
-// stay theirs.
+// previewAgents returns what would be done about agents. Agents of other GitOpsClusters stay.
 func previewAgents(ctx context.Context, reader client.Reader, spec agents.Spec, options Options) (Agents, error) {
 	list := &v1beta1.GitOpsClusterList{}
 	if err := (trimmed{reader}).List(ctx, list); err != nil {

@@ -41,7 +41,7 @@ func (r *Reconciler) unconfirmed(ctx context.Context, o *v1beta1.GitOpsCluster, 
 	}
 	going, err := r.lastHeld(ctx, o, f)
 	if err != nil || len(going) <= f.intent.Confirmed {
-		return nil, err // also when there is none
+		return nil, err // also if there is none
 	}
 	pulled := map[string]bool{}
 	for next := ""; ; {
@@ -76,8 +76,8 @@ func (r *Reconciler) ofAnotherArgoCD(namespace, argo string) bool {
 	return namespace != argo && slices.Contains(r.options.Namespaces, namespace)
 }
 
-// lastHeld returns the clusters whose Secret nothing but this GitOpsCluster keeps, and
-// that it has not released yet.
+// lastHeld returns the clusters whose Secret only this GitOpsCluster keeps, and that it has not
+// released yet.
 func (r *Reconciler) lastHeld(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (map[string]bool, error) {
 	going := map[string]bool{}
 	if f.intent.ArgoNamespace == r.options.everyIn() {

@@ -37,9 +37,9 @@ type Reconciler struct {
 	agents      Agents
 	status      *statusWriter
 	queue       enqueue.Queue
-	// since has the held clusters that are not selected. There is one worker.
+	// since has the held clusters that are not selected. Only one worker uses it.
 	since map[types.NamespacedName]map[string]time.Time
-	// confirmed are the GitOpsClusters whose deletion waits for no confirmation any more.
+	// confirmed are the GitOpsClusters whose deletion needs no further confirmation.
 	confirmed map[types.NamespacedName]bool
 }
 
@@ -106,9 +106,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return r.status.write(ctx, o, facts, decision.Look)
 }
 
-// holds returns the clusters that a GitOpsCluster has from now on: those selected, and
-// those that are not selected any more and may not leave yet. What it has released
-// is not among them unless it is selected again: that its Secret is there is from before.
+// holds returns the clusters that a GitOpsCluster holds from now on: the selected ones, and those
+// that are not selected and may not be removed yet. A released cluster counts only if it is
+// selected again. Its Secret may be an old one.
 func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (map[string]bool, intent.Decision) {
 	holds, decision := r.selectedOrLeaving(owner, f, now)
 	holds = maps.Clone(holds)
@@ -144,7 +144,8 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 		Held: f.held, Selected: holds, Since: since, Grace: r.options.Grace, Limit: r.options.RemovalLimit, Confirmed: f.intent.Confirmed,
 	}.Decide(now)
 	for _, cluster := range decision.Leaving {
-		// One that it takes over is first marked as its own: only what a Secret names lets it go.
+		// A Secret that it takes over first gets it as a holder, because only a holder can release
+		// a Secret.
 		if !slices.Contains(decision.Go, cluster) || !slices.Contains(clustersecret.Holders(f.secrets[cluster]), owner.String()) {
 			holds[cluster] = true
 		}
@@ -152,8 +153,8 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 	return holds, decision
 }
 
-// assign has package register know which clusters a GitOpsCluster holds, and which
-// it has released.
+// assign passes to package register which clusters a GitOpsCluster holds, and which it has
+// released.
 func (r *Reconciler) assign(ctx context.Context, owner types.NamespacedName, f found, holds map[string]bool) error {
 	released := map[string]bool{}
 	for cluster := range f.held {
@@ -169,8 +170,8 @@ func (r *Reconciler) assign(ctx context.Context, owner types.NamespacedName, f f
 	return nil
 }
 
-// recheckSecrets has package register look at every Secret of ours, once every GitOpsCluster
-// has been reconciled: a Secret that none of them holds has stayed until then.
+// recheckSecrets makes package register check every Secret of ours, once every GitOpsCluster was
+// reconciled. Until then, a Secret without a holder has stayed.
 func (r *Reconciler) recheckSecrets(ctx context.Context) error {
 	for _, namespace := range r.options.Namespaces {
 		secrets := &corev1.SecretList{}
@@ -237,8 +238,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 	return requeueOnConflict(r.finalizer(ctx, o, false))
 }
 
-// left reports whether something of a GitOpsCluster is left. The cache may not know yet
-// of a Secret that was just made for it.
+// left reports whether something of a GitOpsCluster exists. The cache may not have a new Secret
+// yet.
 func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (bool, error) {
 	if f.notAllowed() {
 		return false, nil // or leftover would have found it
@@ -251,7 +252,7 @@ func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found
 		return true, nil
 	}
 	live := found{intent: f.intent}
-	// Who else is there is known well enough; the Secrets have to be those of now.
+	// The cached list of others is sufficient. The Secrets have to be the present ones.
 	err := hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.lookAtSecrets(ctx, o, &live)
 	return len(live.held) > 0, err
 }
@@ -291,10 +292,9 @@ func (r *Reconciler) plan(ctx context.Context, h hubReader, o *v1beta1.GitOpsClu
 	return f.plan(o, holds, r.options.InstanceLabel, h.everyIn, clusters, r.agents, others)
 }
 
-// keep adds to holds the clusters whose agent has not left yet: their Secret goes last. A
-// cluster of which that is not known is kept as well. One that was released is not taken
-// back: its agent had left, and what says otherwise since, or that its Secret is there, is
-// from before.
+// keep adds to holds the clusters whose agent is not removed yet, because their Secret is removed
+// last. It also adds a cluster if that is unknown. It does not add a released cluster. Its agent
+// was removed, and a state or Secret that contradicts that is old.
 func (r *Reconciler) keep(owner types.NamespacedName, f found, holds map[string]bool) map[string]bool {
 	_, known := r.agents.Status(owner)
 	kept := maps.Clone(holds)

@@ -221,7 +221,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // No condition, log line, Event or plan has anything of a Secret in it.
-func TestNothingOfASecretIsTold(t *testing.T) {
+func TestNothingOfASecretIsLogged(t *testing.T) {
 	const token = "very-s3cret"
 	f := newFleet(t)
 	clusters := f.clusters(1)

@@ -34,17 +34,17 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Caches returns what the manager's cache must hold for [Setup] and register.Setup: the
-// cluster Secrets of Argo CDs, and the Namespaces that admit GitOpsClusters of others.
+// Caches returns what the manager's cache must hold for [Setup] and register.Setup: the cluster
+// Secrets of Argo CDs, and the Namespaces that admit GitOpsClusters of others.
 func Caches(namespaces ...string) map[client.Object]cache.ByObject {
 	all := register.Caches(namespaces...)
 	all[&corev1.Namespace{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{intent.AdmitLabel: "true"})}
 	return all
 }
 
-// Setup adds the controller to mgr, whose scheme must know GitOpsClusters and
-// Placements and whose cache must be built with [Caches]. It starts to watch once
-// the CustomResourceDefinition is ours, and returns the scope of package register.
+// Setup adds the controller to mgr. The scheme of mgr must have GitOpsClusters and Placements, and
+// its cache must be built with [Caches]. The controller starts to watch once the
+// CustomResourceDefinition is ours. Setup returns the scope of package register.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments, error) {
 	options = options.withDefaults()
 	if err := registerMetrics(); err != nil {
@@ -94,8 +94,8 @@ func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents
 	return nil
 }
 
-// registered returns the clusters that Argo CD knows by a Secret of another writer, and
-// whether one of them has an agent.
+// registered returns the clusters that another writer has registered with Argo CD, and whether one
+// of them has an agent.
 func registered(reader client.Reader) func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error) {
 	return func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error) {
 		secrets := &corev1.SecretList{}
@@ -186,7 +186,7 @@ func (r *Reconciler) matching(ctx context.Context, match func(*v1beta1.GitOpsClu
 	return requests
 }
 
-// byPlacement returns the GitOpsClusters whose Placement name says.
+// byPlacement returns the GitOpsClusters of the Placement that name returns.
 func (r *Reconciler) byPlacement(name func(client.Object) string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		return r.matching(ctx, func(g *v1beta1.GitOpsCluster) bool { return g.Spec.PlacementRef.Name == name(o) }, client.InNamespace(o.GetNamespace()))
@@ -196,8 +196,8 @@ func (r *Reconciler) byPlacement(name func(client.Object) string) handler.MapFun
 // specChanged lets through what we do not write ourselves.
 var specChanged = predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, statusLost)
 
-// statusLost lets a status through that another client has cut; ours comes back as it was
-// written, which costs no write.
+// statusLost accepts a status that another client has changed. Our own write returns unchanged and
+// needs no further one.
 var statusLost = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, ok := e.ObjectOld.(*v1beta1.GitOpsCluster)
 	after, ok2 := e.ObjectNew.(*v1beta1.GitOpsCluster)

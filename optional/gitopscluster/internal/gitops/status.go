@@ -25,14 +25,14 @@ const (
 	fieldOwner = "multicluster-integrations-gitops"
 	// debounce is the least time between two writes of one status.
 	debounce = time.Second
-	// lookedWithin is how long after a start the first look at all clusters may take.
+	// lookedWithin is how long after a start the first check of all clusters may take.
 	lookedWithin = time.Minute
 )
 
 // written is the last write of a status.
 type written struct {
 	at time.Time
-	// wanted was sent; stored came back, which is less where the schema is another's.
+	// wanted was sent. stored was returned, and has less if the schema belongs to another project.
 	wanted, stored v1beta1.GitOpsClusterStatus
 }
 
@@ -44,9 +44,9 @@ type statusWriter struct {
 	began    time.Time // of the first status after the start
 }
 
-// waits returns how long a status of before the start stays as it is: until each cluster has
-// been looked at, so that a restart does not report it as not connected or not registered,
-// and at most for a minute, so that one that cannot be looked at counts for itself only.
+// waits returns how long a status from before the start stays. It stays until each cluster was
+// checked, so that a restart does not report clusters as not connected or not registered. It stays
+// for a minute at most, so that one cluster that cannot be checked affects only itself.
 func (w *statusWriter) waits(o *v1beta1.GitOpsCluster, in intent.Intent, looked bool) time.Duration {
 	kind := v1beta1.ConditionClustersRegistered
 	if in.Agent != nil {
@@ -62,7 +62,7 @@ func (w *statusWriter) waits(o *v1beta1.GitOpsCluster, in intent.Intent, looked 
 	return time.Until(w.began.Add(lookedWithin))
 }
 
-// write makes the status that of facts, once per change. look is when to look again.
+// write writes the status of facts, once for each change. look is the delay until the next check.
 func (w *statusWriter) write(ctx context.Context, o *v1beta1.GitOpsCluster, facts intent.Facts, look time.Duration) (ctrl.Result, error) {
 	now := time.Now()
 	want := facts.Status(&o.Status, now)

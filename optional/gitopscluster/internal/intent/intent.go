@@ -45,12 +45,12 @@ const (
 const (
 	// DryRunAnnotation with a true boolean has gitopscluster write nothing but status.plan.
 	DryRunAnnotation = contract.KeyPrefix + "dry-run"
-	// ConfirmRemovalAnnotation lets as many clusters leave as it says, though they are
-	// more than may leave at a time.
+	// ConfirmRemovalAnnotation lets the given number of clusters be removed, even if that exceeds
+	// the limit.
 	ConfirmRemovalAnnotation = contract.KeyPrefix + "confirm-removal"
 	// AgentNamespaceAnnotation names Argo CD's namespace on the managed clusters.
 	AgentNamespaceAnnotation = contract.KeyPrefix + "agent-namespace"
-	// LiveViewAnnotation with a true boolean lets the agent read what it is to show.
+	// LiveViewAnnotation with a true boolean lets the agent read what the live view shows.
 	LiveViewAnnotation = contract.KeyPrefix + "live-view"
 	// RestartPrincipalAnnotation with a false boolean keeps the principal from being restarted.
 	RestartPrincipalAnnotation = contract.KeyPrefix + "restart-principal"
@@ -68,7 +68,7 @@ const (
 	AdmitAgentsLabel = contract.KeyPrefix + "gitops-argo-namespace-agents"
 )
 
-// GitOpsClusterFinalizer is on a GitOpsCluster until its clusters are gone.
+// GitOpsClusterFinalizer is on a GitOpsCluster until its clusters are removed.
 const GitOpsClusterFinalizer = contract.KeyPrefix + "gitopscluster"
 
 // maxManifests bounds how many objects go along with an agent.
@@ -79,7 +79,7 @@ const maxGeneration = 1_000_000
 
 // Settings are gitopscluster's own.
 type Settings struct {
-	// Namespaces are those of the hub's Argo CDs that clusters may be registered with.
+	// Namespaces are the namespaces of the hub's Argo CDs with which clusters may be registered.
 	Namespaces []string
 	// Agents are delivered; else clusters are registered only.
 	Agents bool
@@ -106,21 +106,21 @@ type Intent struct {
 	Agent *Agent
 	// Unused names the fields that are set and not acted on, each with what to do.
 	Unused []string
-	// Refusal says why nothing is done, if so.
+	// Refusal is why nothing is done, or nil.
 	Refusal *Problem
-	// RotateCA requests a new CA, see certificates.Wanted.
+	// RotateCA requests a new CA (see certificates.Wanted).
 	RotateCA string
 	// Generation is the least one of the agents' certificates, 0 for any.
 	Generation int
 	// DryRun: nothing is written but the plan.
 	DryRun bool
-	// Abandon lets go of clusters that cannot be reached.
+	// Abandon releases clusters that are unreachable.
 	Abandon bool
-	// Confirmed is how many clusters may leave at a time, whatever the limit says.
+	// Confirmed is how many clusters may be removed at a time, whatever the limit is.
 	Confirmed int
 }
 
-// Agent is what is wanted on each cluster.
+// Agent is the desired agent on each cluster.
 type Agent struct {
 	// Mode is [ModeManaged] or [ModeAutonomous].
 	Mode string
@@ -167,8 +167,8 @@ func Of(o *v1beta1.GitOpsCluster, s Settings) Intent {
 	return in
 }
 
-// keepToOwn drops what concerns all agents of an Argo CD and was set in another namespace:
-// whoever may write GitOpsClusters there need not be the one who runs that Argo CD.
+// keepToOwn drops settings that affect all agents of an Argo CD and come from another namespace,
+// because its users may not be the owners of that Argo CD.
 func (in *Intent) keepToOwn(annotations map[string]string, spec *v1beta1.GitOpsClusterSpec) {
 	if in.Agent != nil && spec.Agent != nil {
 		in.Unused = append(in.Unused, fmt.Sprintf("spec.agent: it grants rights on the clusters; set it on a GitOpsCluster in namespace %s", in.ArgoNamespace))
@@ -227,8 +227,9 @@ func allowed(o *v1beta1.GitOpsCluster, namespace string, namespaces []string) *P
 		name, strings.Join(namespaces, ", "))}
 }
 
-// admitted refuses a GitOpsCluster of another namespace than its Argo CD's unless the owner of
-// that Argo CD admits it: members get its AppProjects, and with an agent its repositories.
+// admitted refuses a GitOpsCluster of another namespace than its Argo CD's, unless the owner of
+// that Argo CD admits it. Its clusters get the AppProjects of that Argo CD, and with an agent its
+// repositories.
 func (in *Intent) admitted(o *v1beta1.GitOpsCluster, a Admitted) *Problem {
 	const remedy = "set label %[2]s: \"true\" on Namespace %[1]s; until then nothing of this GitOpsCluster changes"
 	switch {
@@ -347,8 +348,8 @@ func badManifests(manifests [][]byte) *Problem {
 	return nil
 }
 
-// annotations reads those of a GitOpsCluster that change how it is reconciled.
-// One that cannot be read stops everything: what it was to prevent must not happen.
+// annotations parses the annotations that change how a GitOpsCluster is reconciled. An invalid one
+// stops everything, because what it should prevent must not happen.
 func (in *Intent) annotations(annotations map[string]string) *Problem {
 	in.DryRun, _ = contract.IsTrue(annotations[DryRunAnnotation])
 	switch annotations[contract.DeletionPolicyAnnotation] {

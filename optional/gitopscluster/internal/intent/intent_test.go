@@ -147,7 +147,7 @@ spec:
 	}
 }
 
-// Without agents the wish for one is named, so that nobody waits for it in vain.
+// Without agents, a GitOpsCluster that asks for one gets a message, so that nobody waits for it.
 func TestAgentsAreOff(t *testing.T) {
 	got := Of(object(t, "spec: {placementRef: {name: p}, argoCDAgentAddon: {}}"), Settings{Namespaces: []string{"team"}})
 	if got.Agent != nil || len(got.Unused) != 1 || !strings.Contains(got.Unused[0], "--agents") {

@@ -10,11 +10,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
-// Departures is what there is to decide about clusters that are not selected any more.
+// Departures is the input of the decision about clusters that are not selected any more.
 type Departures struct {
-	// Held are the clusters that the GitOpsCluster had, Selected those of its Placement.
+	// Held are the clusters of the GitOpsCluster. Selected are those of its Placement.
 	Held, Selected map[string]bool
-	// Since says since when a held cluster has positively not been selected.
+	// Since is since when a held cluster is known to be not selected.
 	Since map[string]time.Time
 	// Grace is how long that must last.
 	Grace time.Duration
@@ -24,16 +24,17 @@ type Departures struct {
 	Confirmed int
 }
 
-// Decision says which clusters leave.
+// Decision is which clusters are removed.
 type Decision struct {
 	// Leaving are all that are not selected any more, sorted.
 	Leaving []string
-	// Go are those of them that leave now.
+	// Go are those that are removed now.
 	Go []string
-	// Allowed is how many may leave at a time; HeldBack: they are more, and none goes.
+	// Allowed is how many may be removed at a time. HeldBack is true if there are more, so that
+	// none is removed.
 	Allowed  int
 	HeldBack bool
-	// Look again after that long; 0: nothing is due.
+	// Look is the delay until the next check, or 0.
 	Look time.Duration
 }
 

@@ -41,7 +41,7 @@ type Facts struct {
 	Intent     Intent
 	Generation int64
 	Deleting   bool
-	// Placement is why the Placement's decisions are not known, if so.
+	// Placement is why the Placement's decisions are unknown, or nil.
 	Placement *Problem
 	// Clusters are the counts. Missing have no Secret yet; Taken are cluster → Secret.
 	Clusters v1beta1.ClusterCounts
@@ -64,8 +64,8 @@ type Facts struct {
 	Principal *v1beta1.PrincipalStatus
 }
 
-// Status returns the status of a GitOpsCluster whose status was before. Times move only
-// with what they belong to.
+// Status returns the status of a GitOpsCluster. before is its last status. A time changes only
+// together with its field.
 func (f Facts) Status(before *v1beta1.GitOpsClusterStatus, now time.Time) v1beta1.GitOpsClusterStatus {
 	at := metav1.NewTime(now.Truncate(time.Second))
 	s := v1beta1.GitOpsClusterStatus{ObservedGeneration: f.Generation, Mode: ModeRegistration, Principal: f.Principal, LastUpdateTime: before.LastUpdateTime}
@@ -190,7 +190,7 @@ func (f Facts) ready(conditions []metav1.Condition) metav1.Condition {
 	return condition(kind, true, ReasonAsExpected, fmt.Sprintf("%s registered with the Argo CD of namespace %s", clusters(f.Clusters.Registered), f.Intent.ArgoNamespace))
 }
 
-// deleting says what the deletion of a GitOpsCluster waits for.
+// deleting describes what the deletion of a GitOpsCluster waits for.
 func (f Facts) deleting() metav1.Condition {
 	const kind = v1beta1.ConditionReady
 	if n := len(f.Unconfirmed); n > 0 {

@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// Lives of what is issued. A leaf is renewed when 70 % of its life is over, the CA when
-// 80 % are: of five years, one is left for managed clusters that are away.
+// These are the lifetimes of certificates. A leaf is renewed after 70 % of its lifetime, the CA
+// after 80 %. Of the CA's five years, one remains for managed clusters that are unreachable.
 const (
 	LeafLife      = 90 * 24 * time.Hour
 	leafRenewal   = LeafLife * 7 / 10
@@ -98,8 +98,8 @@ func (a *Authority) Encode() (Pair, error) {
 // ID names the CA.
 func (a *Authority) ID() string { return ID(a.Certificate) }
 
-// issue signs; without random numbers when there is no source of them: RFC 6979 for EC,
-// PKCS #1 for RSA.
+// issue signs a certificate. Without a source of random numbers it uses RFC 6979 for EC and PKCS #1
+// for RSA.
 func (a *Authority) issue(random io.Reader, template *x509.Certificate, public crypto.PublicKey) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(random, template, a.Certificate, public, a.key)
 	if err != nil {

@@ -92,9 +92,9 @@ func checkTime(c *x509.Certificate, now time.Time) *Fault {
 	return nil
 }
 
-// ServerDue reports whether a certificate that we issued has to be issued anew: it is
-// of another CA than signs now, it lacks a name, or 70 % of its life are over. A name that
-// it has beside goes with its renewal: an address may be gone for a moment only.
+// ServerDue reports whether a certificate of ours has to be replaced: another CA signs now, a name
+// is missing, or 70 % of its lifetime are over. An additional name is dropped at the renewal,
+// because an address may be missing for a moment only.
 func (a *Authority) ServerDue(certificate *x509.Certificate, names []string, now time.Time) bool {
 	life := certificate.NotAfter.Sub(certificate.NotBefore)
 	return certificate.CheckSignatureFrom(a.Certificate) != nil ||
@@ -102,13 +102,13 @@ func (a *Authority) ServerDue(certificate *x509.Certificate, names []string, now
 		now.After(RenewAt(certificate)) || life <= 0
 }
 
-// RenewAt is when a certificate that we issued is issued anew.
+// RenewAt returns when a certificate of ours is renewed.
 func RenewAt(certificate *x509.Certificate) time.Time {
 	return certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) * 7 / 10)
 }
 
-// RenewalDeadline is until when a certificate has to be renewed: a week before its end, or
-// when a tenth of its life is left where that is less. A renewal is due long before.
+// RenewalDeadline returns until when a certificate has to be renewed: a week before its end, or
+// when a tenth of its lifetime is left if that is shorter. The renewal starts much earlier.
 func RenewalDeadline(from, until time.Time) time.Time {
 	return until.Add(-min(expiringBefore, until.Sub(from)/10))
 }

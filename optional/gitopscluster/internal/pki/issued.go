@@ -14,7 +14,7 @@ import (
 
 // Issued is what is remembered of a client certificate that was issued to a cluster.
 type Issued struct {
-	// SHA256 is the fingerprint, see [Fingerprint].
+	// SHA256 is the [Fingerprint] of the certificate.
 	SHA256 string `json:"sha256"`
 	// CA is the [ID] of the CA that signed it.
 	CA         string    `json:"ca"`
@@ -27,7 +27,8 @@ type Issued struct {
 
 // Bounds of records.
 const (
-	// newestRecords are kept whatever CA signed them; one of a former CA comes on top.
+	// newestRecords is how many records are kept, whichever CA has signed them. One of a former CA
+	// is kept in addition.
 	newestRecords = 5
 	keptRecords   = newestRecords + 1
 	maxRecords    = 4 << 10
@@ -66,8 +67,8 @@ func ParseIssued(value string) []Issued {
 	return found[max(0, len(found)-keptRecords):]
 }
 
-// AddIssued returns the records with one more. A request has one certificate: an earlier
-// record of the same request is of one that never left this process.
+// AddIssued returns the records with one more. A request has one certificate, so an earlier record
+// of the same request is about a certificate that was never published.
 func AddIssued(value string, added Issued) (string, error) {
 	records := slices.DeleteFunc(ParseIssued(value), func(i Issued) bool { return i.Request == added.Request })
 	records = append(records, added)
@@ -82,9 +83,9 @@ func AddIssued(value string, added Issued) (string, error) {
 	return string(text), nil
 }
 
-// kept are the newest records, and before them the newest one of another CA: a
-// registration agent may ask several times at once, and what its agent still runs with
-// must not be forgotten over that.
+// kept returns the newest records, and the newest one of another CA. A registration agent may send
+// several requests at once, and the certificate with which its agent still runs must stay on
+// record.
 func kept(records []Issued) []Issued {
 	first := max(0, len(records)-newestRecords)
 	newest := records[first:]

@@ -19,8 +19,7 @@ import (
 // Pair is a certificate and its key, both PEM.
 type Pair struct{ Certificate, Key []byte }
 
-// IssueServer makes the certificate of a server that is known by names, host names
-// and addresses.
+// IssueServer returns the certificate of a server. names are its host names and addresses.
 func (a *Authority) IssueServer(name string, names []string, now time.Time) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -45,14 +44,14 @@ func (a *Authority) IssueServer(name string, names []string, now time.Time) (Pai
 	return Pair{Certificate: EncodeCertificates(certificate), Key: text}, err
 }
 
-// proxyClient in the subject keeps the principal from taking a client of the resource proxy,
-// which looks at the common name alone, for the agent of that cluster.
+// proxyClient in the subject separates clients of the resource proxy from agents. The proxy only
+// reads the common name, and the principal must not take its client for the agent of that cluster.
 const proxyClient = "resource-proxy"
 
-// ProxyClient makes the certificate by which the hub's Argo CD is known to the resource
-// proxy as a client for a cluster. It is the same at each call until it is due
-// for renewal: key and signature are derived from the CA's, so that they need not be
-// stored to see that nothing has changed. Clusters are renewed at different times.
+// ProxyClient returns the certificate that the hub's Argo CD uses as a client of the resource proxy
+// for a cluster. It is the same at each call until its renewal, because key and signature are
+// derived from the CA's. So nothing has to be stored to detect changes. Clusters are renewed at
+// different times.
 func (a *Authority) ProxyClient(cluster string, now time.Time) (Pair, time.Time, error) {
 	begin := period(cluster, now)
 	secret, err := x509.MarshalPKCS8PrivateKey(a.key)

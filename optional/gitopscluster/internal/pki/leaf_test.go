@@ -183,7 +183,7 @@ func TestProxyClientIsRepeatable(t *testing.T) {
 	}
 }
 
-// A CA that somebody else brings may be RSA.
+// A CA of another client may be RSA.
 func TestProxyClientOfRSA(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

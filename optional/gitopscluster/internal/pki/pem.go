@@ -115,14 +115,14 @@ func encodeKey(key crypto.Signer) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: blockKey, Bytes: der}), nil
 }
 
-// sameKey reports whether a private key is that of a certificate.
+// sameKey reports whether a private key belongs to a certificate.
 func sameKey(certificate *x509.Certificate, key crypto.Signer) bool {
 	public, ok := certificate.PublicKey.(interface{ Equal(crypto.PublicKey) bool })
 	return ok && public.Equal(key.Public())
 }
 
-// Fingerprint is the SHA-256 of a certificate in upper-case hexadecimal, as
-// argocd-agent's list of refused certificates wants it.
+// Fingerprint returns the SHA-256 of a certificate in upper-case hexadecimal, the form of
+// argocd-agent's list of refused certificates.
 func Fingerprint(certificate *x509.Certificate) string {
 	return fmt.Sprintf("%X", sha256.Sum256(certificate.Raw))
 }

@@ -26,11 +26,11 @@ const clusterPrefix = "system:open-cluster-management:"
 
 // Bounds of requests.
 const (
-	// MaxRequests is how many requests of one cluster may be there that are younger than
-	// [RequestAge]. When there are more, none is signed: no agent in its right mind asks
-	// so often, and OCM's gives up at the same number.
+	// MaxRequests is how many requests of one cluster may be younger than [RequestAge]. If there
+	// are more, none is signed. No agent without an error sends so many, and OCM's stops at the
+	// same number.
 	MaxRequests = 10
-	// RequestAge is how old a request may be.
+	// RequestAge is the highest age of a request.
 	RequestAge = time.Hour
 	maxRequest = 16 << 10
 	maxKeyBits = 8192
@@ -39,9 +39,9 @@ const (
 // Decision is what becomes of a request.
 type Decision int
 
-// Decisions. A denial is for good, and the registration agent of a cluster whose request
-// was denied waits without end: only what another requester asks in a cluster's name is
-// denied. Everything else waits until it is as it has to be, or its time is over.
+// A denial is final, and the registration agent of a cluster waits forever after one. So only a
+// request that another client makes in a cluster's name is denied. Every other request waits until
+// it can be signed or expires.
 const (
 	Wait Decision = iota
 	Deny
@@ -52,7 +52,7 @@ const (
 type Verdict struct {
 	Decision        Decision
 	Reason, Message string
-	// Final is set when waiting is in vain: the cluster has to ask anew.
+	// Final is true if waiting is useless: the cluster has to send another request.
 	Final   bool
 	request *x509.CertificateRequest
 	rules   Rules
@@ -64,21 +64,21 @@ type Rules struct {
 	ServerName string
 }
 
-// ClusterFacts is what the hub says about the cluster that a request names.
+// ClusterFacts are the hub's facts about the cluster that a request names.
 type ClusterFacts struct {
 	Cluster          string
 	Exists, Accepted bool
-	// AddOn is set when our add-on is there, Leaving when it is being deleted; NoAddOn when
-	// there is none of that name.
+	// AddOn is true if our add-on exists, Leaving if it is being deleted, and NoAddOn if none of
+	// that name exists.
 	AddOn, Leaving, NoAddOn bool
-	// Generation is the one that the add-on asks for, 0 for none.
+	// Generation is the generation that the add-on requests, or 0.
 	Generation int
-	// Requests counts the requests by the cluster itself that are younger than [RequestAge].
+	// Requests counts the cluster's own requests that are younger than [RequestAge].
 	Requests int
 }
 
-// OwnRequest reports whether a request was made by the cluster that it names. The user
-// name comes from the API server, labels and annotations from the client that made the request.
+// OwnRequest reports whether the cluster that a request names has made it. The user name comes from
+// the API server, labels and annotations from the client.
 func (r Rules) OwnRequest(csr *certificatesv1.CertificateSigningRequest, cluster string) bool {
 	user := csr.Spec.Username
 	prefix := clusterPrefix + cluster + ":"
@@ -116,7 +116,7 @@ func (r Rules) Evaluate(csr *certificatesv1.CertificateSigningRequest, facts Clu
 		Message: fmt.Sprintf("cluster %s asked for its own argocd-agent certificate of generation %d", facts.Cluster, facts.Generation)}
 }
 
-// evaluateFacts says what the request has to wait for.
+// evaluateFacts returns what the request has to wait for.
 func (r Rules) evaluateFacts(csr *certificatesv1.CertificateSigningRequest, facts ClusterFacts, now time.Time) Verdict {
 	switch {
 	case !now.Before(csr.CreationTimestamp.Add(RequestAge)):
@@ -199,8 +199,8 @@ func checkKey(request *x509.CertificateRequest) string {
 	return ""
 }
 
-// checkSubject wants a common name, an organisation that reads like a generation, and
-// nothing else.
+// checkSubject requires a common name, an organisation in the form of a generation, and nothing
+// else.
 func checkSubject(subject pkix.Name, cluster string) string {
 	_, generation := generationOf(subject)
 	if subject.CommonName != cluster || !generation || len(subject.Names) != 2 {

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// settled is when a certificate that was issued has surely reached its cluster: only
-	// then is a healthy agent taken for one that runs with it, where the cluster does not
-	// say what it holds.
+	// settled is how long an issued certificate needs at most to reach its cluster. If the cluster
+	// does not report its certificate, a healthy agent counts as running with it only after that
+	// time.
 	settled = 30 * time.Second
-	// away is how long a change of the CA also waits for agents that are not connected
-	// while their cluster is there: they may just be restarting.
+	// away is how long a change of the CA also waits for agents that are not connected while their
+	// cluster is available. They may just be restarting.
 	away = 10 * time.Minute
 )
 
-// Report is what is known of one cluster with an agent.
+// Report is the state of one cluster with an agent.
 type Report struct {
 	Cluster string
 	// Reachable is set while the cluster is available, Connected while its agent
@@ -27,21 +27,21 @@ type Report struct {
 	Reachable, Connected bool
 	// Bundle is the [BundleDigest] of the CAs that its agent trusts, empty when unknown.
 	Bundle string
-	// Generation is the one that its add-on asks for, 0 while there is none.
+	// Generation is the generation that its add-on requests, or 0.
 	Generation int
 	// Issued are the records of its client certificates, the newest last.
 	Issued []Issued
 	// Holds is the fingerprint of the certificate that the cluster has, empty when unknown.
 	Holds string
-	// Stuck is set when its request can never be signed, so that it has to ask anew.
+	// Stuck is true if its request can never be signed, so that it has to send another one.
 	Stuck bool
-	// Full is set while its registration agent makes no request, since the hub has too many:
-	// a raised generation would have it delete its key, and get no other.
+	// Full is true while its registration agent sends no request, because the hub has too many.
+	// With a raised generation it would delete its key, and get no other one.
 	Full bool
-	// Since is since when its add-on asks for this generation, as far as that is known.
+	// Since is since when its add-on requests this generation, as far as that is known.
 	Since time.Time
-	// SecretCurrent is set when the hub's Argo CD knows it by the present client
-	// certificate of the resource proxy, or by none of ours.
+	// SecretCurrent is true if the hub's Argo CD uses the present client certificate of the
+	// resource proxy for it, or none of ours.
 	SecretCurrent bool
 }
 
@@ -110,16 +110,16 @@ func (a Authorities) former() []*x509.Certificate {
 	})
 }
 
-// Step is a step of a change of the CA. What is stored after each of them says all that
-// the next one needs.
+// Step is a step of a change of the CA. What is stored after each step is sufficient for the next
+// one.
 type Step string
 
 // Steps.
 const (
 	NoStep Step = ""
-	// Trust has everybody trust the CA that will sign.
+	// Trust makes everything trust the CA that will sign.
 	Trust Step = "trust the new CA"
-	// Switch has that CA sign, and everything that is issued issued anew.
+	// Switch makes that CA sign, and replaces all issued certificates.
 	Switch Step = "sign with the new CA"
 	// Drop ends the trust in the former CA.
 	Drop Step = "stop trusting the former CA"
@@ -130,7 +130,7 @@ type Facts struct {
 	Now time.Time
 	// Life of a new CA.
 	Life time.Duration
-	// Requested is set when an annotation wants a new CA before its time.
+	// Requested is true if an annotation requests a new CA early.
 	Requested bool
 	// PrincipalRuns is set when the principal runs with everything that is stored.
 	PrincipalRuns bool
@@ -139,7 +139,7 @@ type Facts struct {
 	Reports []Report
 }
 
-// Waiting says what a step waits for.
+// Waiting is what a step waits for.
 type Waiting struct {
 	Step Step
 	// Principal is set when it waits for the principal, or its certificates.
@@ -186,9 +186,9 @@ func Advance(is Authorities, facts Facts) (Authorities, Step, Waiting, error) {
 	return is, NoStep, Waiting{}, nil
 }
 
-// waitToSwitch names the clusters whose agents would refuse a principal, or whose cluster
-// Secrets a resource proxy, with a certificate of the new CA; and the principal if it would
-// refuse such agents.
+// waitToSwitch names what would refuse a certificate of the new CA: clusters whose agents would
+// refuse the principal, clusters whose cluster Secrets would refuse the resource proxy, and the
+// principal if it would refuse agents.
 func waitToSwitch(is Authorities, facts Facts) Waiting {
 	waiting := Waiting{Step: Switch, Principal: !facts.PrincipalRuns}
 	digest := BundleDigest(is.Bundle())
@@ -222,14 +222,12 @@ func (r *Report) replaces(newest int, ca string, now time.Time) bool {
 	return r.Reachable && !r.runs(ca, now) && (newest != r.Generation || len(r.Issued) > 1) && r.recent(now)
 }
 
-// Generations returns which generation of its certificate each cluster is to ask for:
-// the present one, or one more where the agent has to have another certificate, since
-// another CA signs now, the request is stuck, its certificate is of a CA that is not trusted
-// any more, or an annotation wants at least another
-// generation. No more than limit clusters are on their way at once: an agent whose
-// certificate is being replaced is away for a moment, and if something is wrong with
-// the new ones, for longer. Clusters that are out of reach neither get a new generation
-// nor hold up the others; one that does not come back holds them up for ten minutes.
+// Generations returns the generation of its certificate that each cluster has to request. It is the present one, or the next one if the agent
+// needs another certificate. That is so if another CA signs now, if the request is stuck, if a CA that is not trusted any more has signed its
+// certificate, or if an annotation requests at least another generation.
+//
+// At most limit clusters change at a time. An agent is disconnected for a moment while its certificate is replaced, and for longer if the new one
+// has a problem. Unreachable clusters get no new generation and do not delay others. A cluster that does not return delays them for ten minutes.
 func Generations(reports []Report, ca string, trusted []string, atLeast, limit int, now time.Time) map[string]int {
 	wanted := make(map[string]int, len(reports))
 	var outdated []Report

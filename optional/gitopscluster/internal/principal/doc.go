@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package principal finds argocd-agent's principal on the hub: where managed clusters
-// reach it, which image it runs, and whether its settings fit the agents that are
-// delivered. It reads only, and it is pure but for its [Reader].
+// Package principal finds argocd-agent's principal on the hub: its address for managed clusters,
+// its image, and whether its settings fit the delivered agents. It only reads, and is pure except
+// for its client.Reader.
 package principal

@@ -17,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Names by which a principal and its Services are known.
+// These are the usual names of a principal and its Services.
 var (
 	serviceNames = []string{"argocd-agent-principal", "openshift-gitops-agent-principal"}
-	// DeploymentNames are those of the Deployments that may be restarted.
+	// DeploymentNames are the Deployments that may be restarted.
 	DeploymentNames = []string{"argocd-agent-principal", "openshift-gitops-agent-principal"}
 )
 
@@ -30,8 +30,7 @@ const (
 	defaultProxy  = "argocd-agent-resource-proxy"
 	// operatorProxySuffix is what argocd-operator appends to the name of the principal's Service.
 	operatorProxySuffix = "-resource-proxy"
-	// proxyPort is where the resource proxy listens, which cannot be set, and the port of
-	// its Service unless that says otherwise.
+	// proxyPort is the fixed port of the resource proxy, and the default port of its Service.
 	proxyPort     = 9090
 	proxyPortName = "resource-proxy"
 	defaultPort   = 443
@@ -77,7 +76,7 @@ type Problem struct {
 	Warning bool
 }
 
-// Wanted is what a GitOpsCluster wants.
+// Wanted is what a GitOpsCluster requires.
 type Wanted struct {
 	// Namespace of the hub's Argo CD.
 	Namespace string
@@ -89,7 +88,8 @@ type Wanted struct {
 	Mode string
 	// Service and Deployment by name; empty: to be found.
 	Service, Deployment string
-	// AllowedNamespaces are those of the hub, beside Argo CD's, whose Applications agents take.
+	// AllowedNamespaces are the hub namespaces, in addition to Argo CD's, whose Applications agents
+	// accept.
 	AllowedNamespaces []string
 	// AgentImage is what agents run, empty: the principal's.
 	AgentImage string
@@ -97,24 +97,23 @@ type Wanted struct {
 	KeepAlive time.Duration
 }
 
-// Found is what is known of the principal.
+// Found is the state of the principal.
 type Found struct {
 	Address string
 	Port    int32
-	// Source is where the address comes from.
+	// Source is the origin of the address.
 	Source string
-	// Image is that of the principal's container; Version is empty when the image
-	// does not have one.
+	// Image is the image of the principal's container. Version is empty if the image has none.
 	Image, Version string
-	// Service and Deployment are names in the hub's Argo CD namespace, empty when there is none.
+	// Service and Deployment are names in the hub's Argo CD namespace, or empty.
 	Service, Deployment string
 	// Restartable is set when gitopscluster may restart that Deployment.
 	Restartable bool
 	// ProxyService is the name of the resource proxy's Service, ProxyPort its port.
 	ProxyService string
 	ProxyPort    int32
-	// Names are the host names and addresses that the principal's certificate needs,
-	// ProxyNames those of the resource proxy's.
+	// Names are the host names and addresses in the principal's certificate, ProxyNames those in
+	// the resource proxy's.
 	Names, ProxyNames []string
 	// Certificates is the digest that the Deployment's pods were restarted for, Current
 	// whether all of them are of the Deployment's present template and available.
@@ -122,13 +121,13 @@ type Found struct {
 	Current      bool
 }
 
-// ProxyServer is the URL by which the hub's Argo CD knows a cluster's live view.
+// ProxyServer returns the URL by which the hub's Argo CD reaches a cluster's live view.
 func (f Found) ProxyServer(namespace, cluster string) string {
 	return fmt.Sprintf("https://%s.%s.svc:%d?agentName=%s", f.ProxyService, namespace, f.ProxyPort, cluster)
 }
 
-// Find says where the principal is and what of it does not fit. An address is there
-// unless a problem says why not.
+// Find returns where the principal is, and which of its settings do not fit. There is an address
+// unless a problem explains its absence.
 func Find(wanted Wanted, seen Seen) (Found, []Problem) {
 	found := Found{ProxyService: defaultProxy, ProxyPort: proxyPort}
 	var problems []Problem
@@ -176,7 +175,8 @@ func byName(services []corev1.Service, names []string) *corev1.Service {
 	return nil
 }
 
-// proxyNames are the names that the resource proxy's Service may have beside the principal's.
+// proxyNames returns the names that the resource proxy's Service may have for the name of the
+// principal's.
 func proxyNames(service string) []string {
 	var names []string
 	if instance, ok := strings.CutSuffix(service, serviceSuffix); ok {
@@ -186,8 +186,8 @@ func proxyNames(service string) []string {
 	return append(names, "openshift-gitops"+proxySuffix)
 }
 
-// proxyService returns the resource proxy's Service: by the names that installers give it, else
-// the only one that says by label and port what it is.
+// proxyService returns the resource proxy's Service. It prefers the names of known installers, and
+// else takes the only one with its label and port.
 func proxyService(services []corev1.Service, principal string) *corev1.Service {
 	if s := byName(services, proxyNames(principal)); s != nil {
 		return s
@@ -240,7 +240,7 @@ func locate(found *Found, wanted Wanted, service *corev1.Service, routes []Route
 	return settle(found, wanted)
 }
 
-// locateWithoutService takes the address from the spec, or says what is missing.
+// locateWithoutService takes the address from the spec, or reports what is missing.
 func locateWithoutService(found *Found, wanted Wanted, services []corev1.Service) []Problem {
 	if wanted.Address != "" {
 		found.Address, found.Port, found.Source = wanted.Address, defaultPort, SourceSpec

@@ -12,13 +12,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 )
 
-// setting is one of the principal that has to fit the agents. The names are those of
-// argocd-agent v0.9.0: of the flag, which counts first, of the variable, and of the key that
-// its manifests fill the variable from.
+// setting is a setting of the principal that has to fit the agents. Its names are those of
+// argocd-agent v0.9.0: the flag, which takes precedence, the variable, and the key from which its
+// manifests set the variable.
 type setting struct {
 	flag, variable, key string
-	// operator is the field beneath spec.argoCDAgent.principal of an ArgoCD, and chart the
-	// value of argocd-agent's chart, each with a verb for what it is set to.
+	// operator is the field below spec.argoCDAgent.principal of an ArgoCD. chart is the value of
+	// argocd-agent's chart. Each has a verb for the value.
 	operator, chart string
 }
 
@@ -36,8 +36,8 @@ var (
 	typeSetting      = setting{operator: "server.service.type: %s", chart: "service.type: %s"}
 )
 
-// fileSettings are those that say where the principal's certificates are, with what
-// gitopscluster keeps; refuses: with another value no agent is let in.
+// fileSettings are the paths of the principal's certificates, with what gitopscluster keeps there.
+// refuses is true if no agent can connect with another value.
 var fileSettings = []struct {
 	setting
 	want    string
@@ -72,7 +72,7 @@ func installationOf(namespace string, o metav1.Object) installation {
 	return in
 }
 
-// place says where to set something; "" where that is the object itself.
+// place returns where to set something, or "" if that is the object itself.
 func (in installation) place(s setting, value string) string {
 	switch {
 	case in.argocd != "" && s == allowedSetting: // a list there

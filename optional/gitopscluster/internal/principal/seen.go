@@ -8,12 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Seen is what is there in the hub's Argo CD namespace.
+// Seen has the objects in the hub's Argo CD namespace.
 type Seen struct {
 	Services    []corev1.Service
 	Routes      []Route
 	Deployments []appsv1.Deployment
-	// Params is the data of the ConfigMaps of [ParamsOf], by name; one that is missing is empty.
+	// Params is the data of the ConfigMaps of [ParamsOf] by name. A missing one is empty.
 	Params map[string]map[string]string
 }
 

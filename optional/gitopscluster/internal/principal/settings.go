@@ -28,14 +28,14 @@ const (
 	maxExpression = 1024
 	maxImage      = 512
 	maxParams     = 4
-	// supported begins the versions whose settings and defaults these are.
+	// supported is the prefix of the versions with these settings and defaults.
 	supported = "0.9."
-	// leastPing is the least interval between pings that gRPC allows unless it is told another.
+	// leastPing is the shortest interval between pings that gRPC allows by default.
 	leastPing = 5 * time.Minute
 )
 
-// inspect reads the principal's Deployment and checks its settings. An address from the
-// spec may be that of a principal elsewhere, of which nothing is known.
+// inspect reads the principal's Deployment and checks its settings. An address from the spec may
+// belong to a principal elsewhere, whose settings are unknown.
 func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 	deployment := principalDeployment(seen.Deployments, found.Service, wanted.Deployment)
 	if deployment == nil {
@@ -70,8 +70,8 @@ func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 	return problems
 }
 
-// principalDeployment prefers the one that is called like the Service, and takes the only
-// one that ends like it.
+// principalDeployment returns the Deployment with the name of the Service, or the only one with the
+// usual suffix.
 func principalDeployment(deployments []appsv1.Deployment, service, name string) *appsv1.Deployment {
 	if name != "" {
 		if i := slices.IndexFunc(deployments, func(d appsv1.Deployment) bool { return d.Name == name }); i >= 0 {
@@ -123,7 +123,7 @@ func rolledOut(d *appsv1.Deployment) bool {
 	return replicas > 0 && s.ObservedGeneration >= d.Generation && s.Replicas == replicas && s.UpdatedReplicas == replicas && s.AvailableReplicas == replicas
 }
 
-// principalContainer is the one whose arguments run a principal, else the first.
+// principalContainer returns the container whose arguments run a principal, else the first one.
 func principalContainer(containers []corev1.Container) *corev1.Container {
 	if len(containers) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func principalContainer(containers []corev1.Container) *corev1.Container {
 
 var versionTag = regexp.MustCompile(`^v?([0-9]+\.[0-9]+\.[0-9]+(?:[-+.][0-9A-Za-z.+-]+)?)$`)
 
-// version returns what an image's tag says, without a leading v.
+// version returns the tag of an image without a leading v.
 func version(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	name = name[strings.LastIndex(name, "/")+1:]
@@ -154,7 +154,8 @@ type configured struct {
 	params    map[string]map[string]string
 }
 
-// value returns a setting, and whether it is known: a variable from elsewhere is not.
+// value returns a setting, and whether it is known: a variable with a value from another object is
+// not.
 func (p configured) value(s setting) (string, bool) {
 	args := slices.Concat(p.container.Command, p.container.Args)
 	for i := len(args) - 1; i >= 0; i-- {
@@ -278,7 +279,8 @@ func checkNamespaces(p configured, wanted Wanted) []Problem {
 	return []Problem{problem}
 }
 
-// checkKeepAlive: the third ping that comes too soon on an idle connection ends it.
+// checkKeepAlive checks the interval of pings: the third ping that comes too soon on an idle
+// connection closes it.
 func checkKeepAlive(p configured, wanted Wanted) []Problem {
 	value, known := p.value(pingSetting)
 	if !known || wanted.KeepAlive == 0 {
@@ -307,14 +309,14 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// probe stands for the name of any cluster.
+// probe is the name of a cluster for tests of a setting.
 const probe = "cluster-1"
 
-// foreignSubjects are subjects of certificates that are not the probe's but read like it
-// somewhere: the principal searches its expression in the text of the subject.
+// foreignSubjects are subjects of certificates that do not belong to the probe, but contain its
+// name in some form. The principal searches its expression in the text of the subject.
 var foreignSubjects = []string{"O=CN=" + probe, "CN=other,O=CN=" + probe, "CN=" + probe + ",O=resource-proxy", "SERIALNUMBER=CN=" + probe + ",CN=other", "OU=CN=" + probe + ",CN=other"}
 
-// checkAuth tries the principal's own way to tell agents apart.
+// checkAuth tries the principal's own way to identify agents.
 func checkAuth(p configured, value string) []Problem {
 	wrong := func(why string) []Problem {
 		return []Problem{{Reason: ReasonAuth, Message: fmt.Sprintf("the principal's authentication %q %s: %s", clip(value), why, p.remedy(authSetting, AuthValue))}}
@@ -345,7 +347,7 @@ func checkAuth(p configured, value string) []Problem {
 	return nil
 }
 
-// identity returns the agent that the principal sees in a subject.
+// identity returns the agent that the principal finds in a subject.
 func identity(expression *regexp.Regexp, subject string) string {
 	if m := expression.FindStringSubmatch(subject); len(m) > 1 {
 		return m[1]

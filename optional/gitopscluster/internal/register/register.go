@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// foreignRecheck is how often a Secret of another writer is read again; there is no event
-	// for its deletion, since only Secrets with our label are watched.
+	// foreignRecheck is how often a Secret of another writer is read again. Its deletion causes no
+	// event, because only Secrets with our label are watched.
 	foreignRecheck = time.Minute
 
 	reasonSecretUsed = "ClusterSecretTaken"
@@ -36,11 +36,11 @@ const (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Scope says which clusters are registered where.
+// Scope decides which clusters are registered where.
 type Scope interface {
-	// Want says what is to become of the Secret of a cluster in a namespace.
+	// Want returns the desired state of a cluster's Secret in a namespace.
 	Want(namespace, cluster string) clustersecret.Want
-	// Taken notes which Secret of another writer stands for a cluster; "" when none does.
+	// Taken records which Secret of another writer registers a cluster, or "" for none.
 	Taken(namespace, cluster, secret string)
 }
 
@@ -56,7 +56,7 @@ type Reconciler struct {
 	recorder      events.EventRecorder
 
 	foreign sync.Map // Secrets of another writer, as logged
-	// grace is how long a ManagedCluster has to be missing before its Secret goes, missing
+	// grace is how long a ManagedCluster has to be missing before its Secret is deleted. missing is
 	// since when it is, by its name.
 	grace   time.Duration
 	missing sync.Map
@@ -86,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return result, failed
 }
 
-// reconcile makes the Secret of a cluster in one namespace what it should be.
+// reconcile creates, updates or deletes the Secret of a cluster in one namespace.
 func (r *Reconciler) reconcile(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, there bool) (ctrl.Result, error) {
 	want := r.scope.Want(namespace, cluster.Name)
 	secret, err := r.secret(ctx, r.client, namespace, cluster.Name)
@@ -134,13 +134,13 @@ func (r *Reconciler) waits(cluster string, secret *corev1.Secret) time.Duration 
 	return r.grace - now.Sub(began)
 }
 
-// rival returns a cluster Secret of another writer that stands for a cluster, or nil.
+// rival returns a cluster Secret of another writer that registers a cluster, or nil.
 func (r *Reconciler) rival(ctx context.Context, namespace, cluster string) (*corev1.Secret, error) {
 	return Rival(ctx, r.client, namespace, cluster, client.MatchingFields{secretsByCluster: cluster})
 }
 
-// Rival returns the cluster Secret of another writer in a namespace that stands for a
-// cluster, or nil.
+// Rival returns the cluster Secret of another writer in a namespace that registers a cluster, or
+// nil.
 func Rival(ctx context.Context, reader client.Reader, namespace, cluster string, more ...client.ListOption) (*corev1.Secret, error) {
 	list := &corev1.SecretList{}
 	if err := reader.List(ctx, list, append(more, client.InNamespace(namespace), clustersecret.Selector)...); err != nil {
@@ -166,8 +166,8 @@ func (r *Reconciler) create(ctx context.Context, namespace string, cluster *clus
 	if !apierrors.IsAlreadyExists(err) {
 		return result, err
 	}
-	// The cache is behind, the Secret lost the label that it is cached by, or another
-	// writer (an operator, the cluster import of RHACM) made it.
+	// The cache is behind, the Secret has lost the label that the cache selects, or another writer
+	// created it (an operator, or the cluster import of RHACM).
 	secret, err := r.secret(ctx, r.live, namespace, cluster.Name)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -192,7 +192,7 @@ func (r *Reconciler) update(ctx context.Context, namespace string, cluster *clus
 	return r.do(ctx, step)
 }
 
-// do makes the one write of a step; a cluster whose Secret another client wrote is
+// do makes the one write of a step. If another client has written the Secret, the cluster is
 // reconciled again soon.
 func (r *Reconciler) do(ctx context.Context, step clustersecret.Step) (ctrl.Result, error) {
 	err := step.Apply(ctx, r.client)
@@ -227,7 +227,7 @@ func (r *Reconciler) recordForeign(ctx context.Context, cluster *clusterv1.Manag
 	r.recorder.Eventf(cluster, nil, corev1.EventTypeWarning, reasonSecretUsed, actionRegister, note, secret.Namespace, secret.Name)
 }
 
-// forget says that no other writer has a cluster's name.
+// forget records that no other writer has a Secret of a cluster's name.
 func (r *Reconciler) forget(namespace, cluster string) {
 	r.foreign.Delete(types.NamespacedName{Namespace: namespace, Name: cluster})
 	r.scope.Taken(namespace, cluster, "")

@@ -27,16 +27,16 @@ import (
 
 // Options of [Setup].
 type Options struct {
-	// Namespaces are where Argo CDs of the hub look for cluster Secrets.
+	// Namespaces are the namespaces in which Argo CDs of the hub read cluster Secrets.
 	Namespaces []string
-	// InstanceLabel is the label key that this Argo CD tracks resources by
-	// (application.instanceLabelKey in argocd-cm), beside its default key.
+	// InstanceLabel is the label key by which this Argo CD tracks resources
+	// (application.instanceLabelKey in argocd-cm), in addition to its default key.
 	InstanceLabel string
-	// Scope says which clusters are registered.
+	// Scope decides which clusters are registered.
 	Scope Scope
-	// Grace is how long a ManagedCluster has to be missing before its Secret goes.
+	// Grace is how long a ManagedCluster has to be missing before its Secret is deleted.
 	Grace time.Duration
-	// Requeue has clusters reconciled for which there is no event, by name; nil: none.
+	// Requeue enqueues clusters by name without an event. It may be nil.
 	Requeue source.Source
 	// Backoff decides when a failed cluster is tried again; nil: [boot.Backoff].
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
@@ -49,12 +49,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// secretsByCluster is the index of cluster Secrets by the cluster that they stand for.
+// secretsByCluster is the index of cluster Secrets by the cluster that they register.
 const secretsByCluster = "register.cluster"
 
-// Caches returns what the manager's cache must hold for [Setup]: the Secrets of some
-// namespaces that Argo CD reads as clusters, so that two never stand for the same one, and
-// of their data only what is compared. Other Secrets never reach this process.
+// Caches returns what the manager's cache must hold for [Setup]: the Secrets of some namespaces
+// that Argo CD reads as clusters, so that no two register the same one. It keeps only the compared
+// fields of their data. Other Secrets never reach this process.
 func Caches(namespaces ...string) map[client.Object]cache.ByObject {
 	in := map[string]cache.Config{}
 	for _, namespace := range namespaces {
@@ -65,8 +65,8 @@ func Caches(namespaces ...string) map[client.Object]cache.ByObject {
 	}}
 }
 
-// Setup adds the controller to mgr, whose cache must be built with [Caches] and
-// whose scheme must know Secrets and ManagedClusters.
+// Setup adds the controller to mgr. The cache of mgr must be built with [Caches], and its scheme
+// must have Secrets and ManagedClusters.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	options = options.withDefaults()
 	r := &Reconciler{

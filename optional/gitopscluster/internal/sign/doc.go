@@ -1,11 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sign approves and signs what the registration agents of managed clusters ask
-// for on behalf of argocd-agent: client certificates of one signer, which nothing else
-// signs for.
+// Package sign approves and signs requests that the registration agents of managed clusters make for argocd-agent: client certificates of one signer,
+// for which nothing else signs.
 //
-// Who asks is what counts, not what the request says about itself. Package pki decides;
-// a certificate is on record before it is issued, so that what may be in use is always
-// known.
+// The requester counts, and not what the request contains about itself. Package pki decides. A certificate is recorded before it is issued, so that every
+// certificate that may be in use is known.
 package sign

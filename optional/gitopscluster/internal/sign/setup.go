@@ -33,8 +33,8 @@ import (
 const (
 	// DefaultLifetime is how long a client certificate is valid.
 	DefaultLifetime = 168 * time.Hour
-	// MinLifetime is the least: the registration agent looks only every five minutes
-	// whether one has to be renewed.
+	// MinLifetime is the shortest lifetime, because the registration agent checks for renewals only
+	// every five minutes.
 	MinLifetime = time.Hour
 	// byCluster indexes requests by the cluster that they name.
 	byCluster = "sign.cluster"
@@ -42,7 +42,7 @@ const (
 
 // Options of [Setup].
 type Options struct {
-	// Namespaces of Argo CDs whose CA signs.
+	// Namespaces are the namespaces of Argo CDs whose CA signs.
 	Namespaces []string
 	// KeyNamespace as in certificates.Options.
 	KeyNamespace string
@@ -71,8 +71,8 @@ func (o Options) rules() pki.Rules {
 	return pki.Rules{ServerName: agent.CSRServerName}
 }
 
-// Caches returns what the manager's cache must hold for [Setup]: requests of our signer
-// and add-ons of our name, beside ManagedClusters.
+// Caches returns what the manager's cache must hold for [Setup] in addition to ManagedClusters:
+// requests of our signer, and add-ons of our name.
 func Caches() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&certificatesv1.CertificateSigningRequest{}: {Field: fields.OneTermEqualSelector("spec.signerName", agent.SignerName)},
@@ -80,7 +80,7 @@ func Caches() map[client.Object]cache.ByObject {
 	}
 }
 
-// Setup adds the controller to mgr, whose cache must be built with [Caches].
+// Setup adds the controller to mgr. The cache of mgr must be built with [Caches].
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	options = options.withDefaults()
 	r := &Reconciler{
@@ -122,7 +122,7 @@ func (r *Reconciler) requestsOf(ctx context.Context, o client.Object) []reconcil
 	}
 	requests, err := ownRequests(ctx, r.client, r.rules, cluster)
 	if err != nil {
-		// One that waits is checked again, one that is final with the next event of its cluster.
+		// A waiting request is checked again, and a final one at the next event of its cluster.
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the certificate requests of a cluster in the cache", "cluster", cluster)
 		return nil
 	}
@@ -148,17 +148,17 @@ func own(requests []certificatesv1.CertificateSigningRequest, rules pki.Rules, c
 	})
 }
 
-// Requests is what the requests of a cluster say about the next one.
+// Requests is what the requests of a cluster show about the next one.
 type Requests struct {
-	// Stuck: the last one can never be signed, so that the registration agent, which waits
-	// for it, has to be made to ask anew by a raised generation.
+	// Stuck is true if the last one can never be signed. The registration agent waits for it, so a
+	// raised generation has to make it send another one.
 	Stuck bool
-	// Full: the registration agent makes no further request until some are gone.
+	// Full is true if the registration agent sends no further request until some are deleted.
 	Full bool
 }
 
-// RequestsOf reads the requests of a cluster whose add-on asks for a generation. reader is a
-// client of a manager with [Setup].
+// RequestsOf reads the requests of a cluster whose add-on requests a generation. reader is a client
+// of a manager with [Setup].
 func RequestsOf(ctx context.Context, reader client.Reader, options Options, cluster string, generation int) (Requests, error) {
 	options = options.withDefaults()
 	var list certificatesv1.CertificateSigningRequestList

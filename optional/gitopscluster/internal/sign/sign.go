@@ -31,10 +31,10 @@ import (
 )
 
 const (
-	// again is when a request that waits is looked at, if nothing happens before.
+	// again is the delay until a waiting request is checked without an event.
 	again = 30 * time.Second
-	// settled is how old a request is before it may be deleted: its cluster has read the
-	// answer, and the cache has the add-on that it was made for.
+	// settled is the age at which a request may be deleted: its cluster has read the result, and
+	// the cache has the add-on for which it was made.
 	settled      = time.Minute
 	fieldOwner   = "multicluster-integrations-sign"
 	actionSign   = "Sign"
@@ -108,7 +108,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return r.wait(ctx, csr, addOn, verdict), nil
 }
 
-// facts is what the hub says about the cluster that a request names.
+// facts returns the hub's facts about the cluster that a request names.
 func (r *Reconciler) facts(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (*addonv1alpha1.ManagedClusterAddOn, pki.ClusterFacts, error) {
 	facts := pki.ClusterFacts{Cluster: csr.Labels[agent.CSRClusterLabel]}
 	if !r.rules.OwnRequest(csr, facts.Cluster) {
@@ -138,8 +138,8 @@ func (r *Reconciler) facts(ctx context.Context, csr *certificatesv1.CertificateS
 	return addOn, facts, err
 }
 
-// addOn returns the add-on of a cluster, nil unless it is ours and names an Argo CD that
-// we may sign for. gone reports that the cluster has no add-on of that name.
+// addOn returns the add-on of a cluster. It is nil unless it is ours and names an Argo CD for which
+// we may sign. gone is true if the cluster has no add-on of that name.
 func (r *Reconciler) addOn(ctx context.Context, cluster string) (addOn *addonv1alpha1.ManagedClusterAddOn, gone bool, err error) {
 	addOn = &addonv1alpha1.ManagedClusterAddOn{}
 	err = r.client.Get(ctx, client.ObjectKey{Namespace: cluster, Name: agent.AddOnName}, addOn)
@@ -156,10 +156,10 @@ func (r *Reconciler) addOn(ctx context.Context, cluster string) (addOn *addonv1a
 	return addOn, false, nil
 }
 
-// useless reports whether nobody waits for a request any more: its cluster has no add-on, or
-// the add-on is newer than the request or asks for a later generation. A request in the
-// name of a cluster by another one is useless once it is denied. OCM's registration agent
-// makes no request while the hub has ten of its add-on, and OCM deletes them after an hour.
+// useless reports whether nobody waits for a request any more. Its cluster has no add-on, or the
+// add-on is newer than the request or requests a later generation. A request that another client
+// made in the name of a cluster is useless once it is denied. OCM's registration agent sends no
+// request while the hub has ten of its add-on, and OCM deletes them after an hour.
 func useless(csr *certificatesv1.CertificateSigningRequest, rules pki.Rules, facts pki.ClusterFacts, addOn *addonv1alpha1.ManagedClusterAddOn) bool {
 	switch {
 	case !rules.OwnRequest(csr, facts.Cluster):
@@ -261,8 +261,8 @@ func (r *Reconciler) record(ctx context.Context, addOn *addonv1alpha1.ManagedClu
 	return nil
 }
 
-// repairRecord has the record say what was issued, should that not be what it says: the
-// answer to an earlier write may have been lost.
+// repairRecord writes the record of what was issued if it is missing, because the response to an
+// earlier write may have been lost.
 func (r *Reconciler) repairRecord(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn) error {
 	if addOn == nil {
 		return nil
@@ -314,7 +314,7 @@ func has(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.Requ
 	return slices.ContainsFunc(csr.Status.Conditions, func(c certificatesv1.CertificateSigningRequestCondition) bool { return c.Type == kind })
 }
 
-// requeueOnConflict has a request looked at again soon when a write met another one.
+// requeueOnConflict reconciles a request again soon after a write conflict.
 func requeueOnConflict(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil

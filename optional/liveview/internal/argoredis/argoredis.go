@@ -32,7 +32,7 @@ type Options struct {
 	CAFile                     string
 }
 
-// BindFlags adds the flags; the words are Argo CD's own.
+// BindFlags adds the flags. Their words are Argo CD's.
 func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&o.Address, "redis", "argocd-redis.argocd.svc:6379", "host and port of Argo CD's Redis")
 	fs.StringVar(&o.Namespace, "argocd-namespace", "argocd", "namespace of Argo CD")
@@ -72,8 +72,8 @@ const (
 	timeout   = 5 * time.Second
 )
 
-// New returns a client that connects when it is first used. secrets reads the password anew
-// for each connection, so that one that is rotated needs no restart.
+// New returns a client that connects at its first use. secrets reads the password for each
+// connection, so that a rotated one needs no restart.
 func New(o Options, secrets client.Reader) (*Redis, error) {
 	options := &redis.Options{Addr: o.Address, DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, MaxRetries: 1, DisableIdentity: true}
 	if o.TLS {
@@ -115,8 +115,8 @@ func (r *Redis) Close() error { return r.client.Close() }
 // ErrNone is returned while Redis has no tree of an Application.
 var ErrNone = errors.New("no tree of the Application in Redis yet")
 
-// Read returns what Argo CD's controller wrote of an instance. Where only keys of another
-// cache version are there the error says so.
+// Read returns what Argo CD's controller has written about an instance. If Redis only has keys of
+// another cache version, the error names it.
 func (r *Redis) Read(ctx context.Context, instance string) (v view.View, err error) {
 	first, err := r.get(ctx, view.TreeKey(instance, 0))
 	if errors.Is(err, redis.Nil) {
@@ -164,8 +164,8 @@ func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte
 	return view.Merge(first, next...)
 }
 
-// get returns what Redis has below a key, [redis.Nil] where that is nothing. It reads no more
-// than a view may have, compressed or not.
+// get returns the value of a key, or redis.Nil if Redis has no such key. It reads at most as many
+// bytes as a view may have, compressed or not.
 func (r *Redis) get(ctx context.Context, key string) ([]byte, error) {
 	raw, err := r.client.GetRange(ctx, key+r.suffix, 0, view.MaxDecoded).Bytes()
 	switch {
@@ -183,8 +183,8 @@ func (r *Redis) get(ctx context.Context, key string) ([]byte, error) {
 	return raw, nil
 }
 
-// explain says why there is no tree: a key of another cache version, or of another
-// compression, is none that may be guessed at.
+// explain returns why there is no tree. A key of another cache version, or of another compression,
+// is never interpreted.
 func (r *Redis) explain(ctx context.Context, instance string) error {
 	keys := r.client.Scan(ctx, 0, view.TreePattern(instance), 1000).Iterator()
 	for keys.Next(ctx) {
@@ -214,7 +214,7 @@ func (r *Redis) Watched(ctx context.Context) (map[string]string, error) {
 	return watched, nil
 }
 
-// Write replaces what Redis has of an instance, for a time, and has open pages updated.
+// Write replaces the data of an instance in Redis, for a time, and updates open pages.
 func (r *Redis) Write(ctx context.Context, instance string, v view.View, expiration time.Duration) error {
 	pair := map[string][]byte{view.TreeKey(instance, 0): v.Tree, view.ResourcesKey(instance): v.Resources}
 	_, err := r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -243,8 +243,8 @@ func decodingKey(instance string) string {
 	return "liveview|decoding|" + instance + "|" + view.CacheVersion
 }
 
-// Begin notes that the view of an instance is being decoded. It returns false while there is such
-// a note, which no [Redis.End] took away: the process ended meanwhile, and would again.
+// Begin records that the view of an instance is being decoded. It returns false if there is such a
+// record without a [Redis.End]: the process ended while it was decoding, and would end again.
 func (r *Redis) Begin(ctx context.Context, instance string) (bool, error) {
 	ok, err := r.client.SetNX(ctx, decodingKey(instance), "", suspension).Result()
 	if err != nil {
@@ -253,7 +253,7 @@ func (r *Redis) Begin(ctx context.Context, instance string) (bool, error) {
 	return ok, nil
 }
 
-// End takes the note of [Redis.Begin] away, also when ctx has ended.
+// End removes the record of [Redis.Begin], even if ctx has ended.
 func (r *Redis) End(ctx context.Context, instance string) error {
 	if err := r.client.Del(context.WithoutCancel(ctx), decodingKey(instance)).Err(); err != nil {
 		return fmt.Errorf("note that the view of %s was decoded: %w", instance, err)

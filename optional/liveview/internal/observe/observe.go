@@ -45,7 +45,7 @@ const (
 	// interval is how often Redis is read for what is requested. It bounds how often a ConfigMap
 	// is written.
 	interval = 2 * time.Second
-	// thorough is how often Applications are read whose keys in Redis did not change.
+	// thorough is how often Applications are read although their keys in Redis did not change.
 	thorough = 5 * interval
 	// parallel is how many Applications are read at a time, each of some MiB at most.
 	parallel = 2
@@ -136,14 +136,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: interval}, nil
 }
 
-// view returns what there is of an Application, which is namespace/name. Where it cannot be
-// read the view from before stays, with the reason and without a digest: it is the last one.
+// view returns the view of an Application, which is namespace/name. If the Application cannot be
+// read, the view from before stays, with the reason and without a digest.
 func (r *Reconciler) view(ctx context.Context, application string, before request.View) request.View {
 	now := time.Now()
 	minute := now.Unix() / 60
 	known := before.Source
 	if before.Renewed != minute || now.UnixNano()%int64(thorough) <= int64(interval) {
-		known = "" // look at the Application too, once a minute however long a pass takes
+		known = "" // read the Application as well, once a minute however long a pass takes
 	}
 	v, source, err := r.read(ctx, application, known)
 	if err == nil && source == before.Source {
@@ -161,8 +161,8 @@ func (r *Reconciler) view(ctx context.Context, application string, before reques
 	return next
 }
 
-// read returns the view of an Application and its digest. It does not read the Application where
-// the keys of Redis are those of a digest that is known: its status then mostly is, too.
+// read returns the view of an Application and its digest. If the keys in Redis have a known digest,
+// it does not read the Application, because its status then usually has not changed either.
 func (r *Reconciler) read(ctx context.Context, application, known string) (v view.View, source string, err error) {
 	namespace, name, ok := strings.Cut(application, "/")
 	if !ok || namespace == "" || name == "" {

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package request is what viewer and observer agree on: the ManifestWorks by which the hub asks a
-// managed cluster for views of Applications, and what comes back. It is pure.
+// Package request is the contract of viewer and observer: the ManifestWorks by which the hub
+// requests views of Applications from a managed cluster, and the result. It is pure.
 package request
 
 import (
@@ -36,26 +36,27 @@ const (
 	ViewsKey = "views"
 )
 
-// Applications are what one ManifestWork asks for: namespace/name of an Application on the
-// managed cluster, by the name that the hub's Argo CD has for it.
+// Applications are the requests of one ManifestWork. They map the name that the hub's Argo CD has
+// for an Application to namespace/name on the managed cluster.
 type Applications map[string]string
 
 // Views are the answers, by the same names.
 type Views map[string]View
 
-// View is what a managed cluster has of an Application; it is not checked.
+// View is a managed cluster's view of an Application. It is not checked.
 type View struct {
-	// Blob is the last view, see package view.
+	// Blob is the last view (see package view).
 	Blob []byte `json:"blob,omitempty"`
 	// Source is a digest of what Blob was made from; empty: it is not the latest.
 	Source string `json:"source,omitempty"`
-	// Message is why there is none, why it is not the latest, or what it is without; of at most
-	// [MaxMessage] bytes.
+	// Message is why there is no view, why it is not the latest, or what it leaves out. It has at
+	// most [MaxMessage] bytes.
 	Message string `json:"message,omitempty"`
 	// Renewed is the minute of the observer's clock in which it last read the Application. It
-	// changes also while the Application does not, so the hub can tell that the observer works.
+	// changes even if the Application does not, so that the hub can detect whether the observer is
+	// running.
 	Renewed int64 `json:"renewed,omitempty"`
-	// Alone says that the view is too large for a ManifestWork with others.
+	// Alone is true if the view is too large to share a ManifestWork.
 	Alone bool `json:"alone,omitempty"`
 }
 
@@ -102,7 +103,8 @@ func Work(cluster, name, observer string, applications Applications) (*workv1.Ma
 			Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}},
 			ManifestConfigs: []workv1.ManifestConfigOption{{
 				ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: observer, Name: name},
-				// The agent does not change what it does not apply, which is what the observer writes.
+				// The agent does not change fields that it does not apply, and the observer writes
+				// only those.
 				UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeServerSideApply},
 				FeedbackScrapeType: workv1.FeedbackWatchType,
 				FeedbackRules: []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: []workv1.JsonPath{
@@ -113,7 +115,8 @@ func Work(cluster, name, observer string, applications Applications) (*workv1.Ma
 	}, nil
 }
 
-// ApplicationsOf returns what a work asks for. It fails on one that is not as [Work] makes it.
+// ApplicationsOf returns the requests of a work. It returns an error for a work that [Work] did not
+// make.
 func ApplicationsOf(work *workv1.ManifestWork) (Applications, error) {
 	if n := len(work.Spec.Workload.Manifests); n != 1 {
 		return nil, fmt.Errorf("ManifestWork %s/%s has %d manifests, want 1", work.Namespace, work.Name, n)

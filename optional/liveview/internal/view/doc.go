@@ -5,8 +5,8 @@
 // It is pure: bytes in, bytes out.
 package view
 
-// CacheVersion ends the keys of Argo CD's Redis whose content this package can read. Argo CD
-// raises it when that changes (common.CacheVersion); 2.14 to 3.5 have this one.
+// CacheVersion is the end of the keys of Argo CD's Redis whose content this package can read. Argo
+// CD changes it with the content (common.CacheVersion). 2.14 to 3.5 have this one.
 const CacheVersion = "1.8.3"
 
 // Bounds. What a managed cluster sends is checked against them again where the hub reads it.
@@ -30,12 +30,12 @@ type View struct {
 	Tree []byte
 	// Resources is a list of ResourceDiff of Argo CD, as JSON.
 	Resources []byte
-	// Status has those fields of the status of the Application that the page needs beside
-	// the two above, as JSON: resources and resourceHealthSource.
+	// Status has further fields of the Application's status that the page needs, as JSON: resources
+	// and resourceHealthSource.
 	Status []byte
-	// Cut says what the first two are without already; empty: nothing.
+	// Cut describes what the first two already leave out, or is empty.
 	Cut string
 }
 
-// object is a JSON object whose fields are kept as they are, those of a newer Argo CD too.
+// object is a JSON object that keeps all its fields, including those of a newer Argo CD.
 type object = map[string]any

@@ -13,7 +13,7 @@ import (
 	"io"
 )
 
-// parts are a view whose JSON was checked; gzip'd they are what is sent.
+// parts are a view with checked JSON. They are sent compressed with gzip.
 type parts struct {
 	Tree      object   `json:"tree"`
 	Resources []object `json:"resources"`
@@ -35,8 +35,8 @@ func parse(v View) (p parts, err error) {
 	return p, p.check()
 }
 
-// check fails on what is not of the shape that Argo CD reads, and leaves out what a view has
-// not: the count of shards, since the tree is one piece here, and most of the status.
+// check returns an error for JSON that Argo CD cannot read. It removes what a view does not have:
+// the count of shards, because the tree is one piece here, and most of the status.
 func (p *parts) check() error {
 	if err := checkTree(p.Tree); err != nil {
 		return fmt.Errorf("read the resource tree: %w", err)
@@ -56,10 +56,10 @@ func (p *parts) check() error {
 	return nil
 }
 
-// Encode returns a view as it is sent, of at most [MaxEncoded] bytes once it is base64:
-// without the values of Secrets, and, where it would be larger, without manifests, then
-// without details, then without resources; message says what it is without. It fails on what
-// is not the JSON of Argo CD.
+// Encode returns a view in its transport form, with at most [MaxEncoded] bytes as base64. It
+// removes the values of Secrets. If the view is too large, it leaves out manifests, then details,
+// then resources. message describes what is left out. It returns an error for JSON that is not Argo
+// CD's.
 func Encode(v View) (blob []byte, message string, err error) {
 	p, err := parse(v)
 	if err != nil {
@@ -102,9 +102,9 @@ func Encode(v View) (blob []byte, message string, err error) {
 	return nil, "", fmt.Errorf("the tree is larger than %d bytes even with %d resources without details", MaxEncoded, maxNodes)
 }
 
-// Decode reads what a managed cluster sent. What it returns is bounded, is JSON of the shape
-// that Argo CD reads, and has no links that a browser would run. note, where it is not empty,
-// is shown at the top of the tree.
+// Decode decodes what a managed cluster sent. The result has a limited size, is JSON that Argo CD
+// can read, and has no links that a browser would run. If note is not empty, the top of the tree
+// shows it.
 func Decode(blob []byte, note string) (v View, err error) {
 	if base64.StdEncoding.EncodedLen(len(blob)) > MaxEncoded {
 		return v, fmt.Errorf("a view of %d bytes is larger than %d KiB in base64", len(blob), MaxEncoded>>10)
@@ -154,8 +154,8 @@ func marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// Values returns how many values JSON has at most, without decoding it: each value but the
-// first follows the beginning of a list or an object, or a comma.
+// Values returns the highest possible number of values in JSON, without decoding it. Each value but
+// the first follows the beginning of a list or an object, or a comma.
 func Values(raw []byte) int {
 	n, inString := 1, false
 	for i := 0; i < len(raw); i++ {
@@ -185,7 +185,7 @@ func Compress(raw []byte) ([]byte, error) {
 // ErrTooLarge is the error of what has more than [MaxDecoded] bytes of JSON.
 var ErrTooLarge = errors.New("unpacked it is larger")
 
-// Decompress returns what [Compress] was given, if it is not larger than [MaxDecoded].
+// Decompress returns the input of [Compress], if it is not larger than [MaxDecoded].
 func Decompress(blob []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(blob))
 	if err != nil {

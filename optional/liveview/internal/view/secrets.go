@@ -29,8 +29,8 @@ func dropManifests(resources []object) {
 	}
 }
 
-// maskSecret takes values out of what is known of a Secret. Argo CD has masked its data; this
-// is for data that it did not, and for annotations, which tools fill with what they applied.
+// maskSecret removes the values of a Secret. Argo CD has masked its data. This is for data that it
+// has not, and for annotations, in which tools store what they applied.
 func maskSecret(r object) error {
 	if group, _ := r["group"].(string); r["kind"] != "Secret" || group != "" {
 		return nil
@@ -60,8 +60,7 @@ func maskSecret(r object) error {
 	return nil
 }
 
-// maskManifest keeps of a Secret what is named here, so that a field that nobody expected
-// does not leave.
+// maskManifest keeps only the listed fields of a Secret, so that no unexpected field is sent.
 func maskManifest(manifest object) {
 	for field, value := range manifest {
 		switch field {
@@ -82,8 +81,8 @@ func maskManifest(manifest object) {
 	}
 }
 
-// maskValues masks each value of a map but those whose key begins with except. What should be a
-// map and is none goes: Argo CD masks nothing of it.
+// maskValues masks each value of a map, except for keys that begin with except. A field that should
+// be a map and is not is removed, because Argo CD does not mask it.
 func maskValues(of object, field, except string) {
 	values, ok := of[field].(object)
 	if !ok {

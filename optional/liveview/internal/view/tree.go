@@ -86,7 +86,7 @@ func isListOfObjects(value any) error {
 	return nil
 }
 
-// lists are those of a tree that hold resources.
+// lists are the lists of a tree that hold resources.
 var lists = []string{"nodes", "orphanedNodes"}
 
 // nodes calls f with each resource of a tree.
@@ -122,7 +122,8 @@ func Merge(first []byte, next ...[]byte) ([]byte, error) {
 	return json.Marshal(tree)
 }
 
-// Shards returns how many shards a tree has, of which this is the first; 1 for a whole one.
+// Shards returns the number of shards of a tree. first is its first shard. It is 1 for a whole
+// tree.
 func Shards(first []byte) (int, error) {
 	var tree struct{ ShardsCount int }
 	if err := json.Unmarshal(first, &tree); err != nil {
@@ -131,8 +132,8 @@ func Shards(first []byte) (int, error) {
 	return max(tree.ShardsCount, 1), nil
 }
 
-// annotate shows a word at the resources at the top of the tree, or at the first resource where
-// all have parents. Argo CD's page shows the value as a label, and the name where the pointer is.
+// annotate shows a text at the resources at the top of the tree, or at the first resource if all
+// have parents. Argo CD's page shows the value as a label, and the name as its tooltip.
 func annotate(tree object, name, value string) {
 	list, _ := tree["nodes"].([]any)
 	top := slices.DeleteFunc(slices.Clone(list), func(item any) bool {
@@ -159,12 +160,12 @@ func annotate(tree object, name, value string) {
 	}
 }
 
-// sanitize makes a tree harmless on the hub. Without UIDs argocd-server refuses live
-// manifests, logs, terminals, deletions and actions of what the tree names; it would do them
-// on the cluster that the hub Application's destination says, which may be the hub. Links that
-// are not of the web go: a page would run a javascript URL with the rights of its reader.
-// Names count in any case, as argocd-server reads them. A parent has [noUID]: argocd's command line
-// joins parents and children by UID, and would take each resource without one for its own parent.
+// sanitize makes a tree harmless on the hub. Without UIDs, argocd-server refuses live manifests,
+// logs, terminals, deletions and actions for the resources in the tree. It would run them on the
+// destination of the hub Application, which may be the hub. Links that are not web links are
+// removed, because a page would run a javascript URL with the rights of its reader. Names match in
+// any case, as in argocd-server. A parent has [noUID]: argocd's command line joins parents and
+// children by UID, and would take each resource without one for its own parent.
 func sanitize(value any) {
 	switch v := value.(type) {
 	case []any:

@@ -84,7 +84,7 @@ func aViewer(t *testing.T, maxOpen int) *Viewer {
 }
 
 // Of clusters that are away the views that were open last stay, and take nobody's room.
-func TestSweep_keepsAFewViewsOfClustersThatAreAway(t *testing.T) {
+func TestSweep_keepsAFewViewsOfUnreachableClusters(t *testing.T) {
 	away := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "away"}}
 	must(t, hub.client.Create(t.Context(), away))
 	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), away)) })

@@ -17,10 +17,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// watchRefreshes sends the pulled Applications that argocd-server refreshes for a reader until
-// the watch ends. Who has no page open, such as argocd's command line, is found by it: what
-// argocd-server does not find in Redis it refreshes, and then reads again. Since 3.0 it sets
-// both annotations for that, and one for a push to git. Nothing is kept of what is watched.
+// watchRefreshes sends the pulled Applications that argocd-server refreshes for a reader until the
+// watch ends. It finds readers without an open page, such as argocd's command line. argocd-server
+// refreshes what it does not find in Redis, and then reads again. Since 3.0 it sets both
+// annotations for that, and one for a push to git. Nothing of the watch is kept.
 func (v *Viewer) watchRefreshes(ctx context.Context) {
 	applications := v.Metadata.Resource(schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"})
 	selected := metav1.ListOptions{LabelSelector: contract.PullLabel, Limit: 1}

@@ -20,8 +20,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
 )
 
-// toShow returns the entries of a ManifestWork, seen less than keep ago, whose views are to be
-// written: the work has changed, or Redis is to be written again.
+// toShow returns the entries of a ManifestWork whose views have to be written: they were observed
+// less than keep ago, and the work has changed or Redis has to be written again.
 func (all entries) toShow(key client.ObjectKey, work *metav1.PartialObjectMetadata, keep time.Duration, now time.Time) entries {
 	own := entries{}
 	for instance, e := range all {
@@ -120,8 +120,7 @@ func (v *Viewer) publish(ctx context.Context, instance string, e *entry, blob []
 // maxNote bounds what of an observer's message is shown as a label.
 const maxNote = 160
 
-// notes returns what is shown at the top of a view: why it may not be the latest, and what
-// it is without.
+// notes returns what the top of a view shows: why it may not be the latest, and what it leaves out.
 func (e *entry) notes(got request.View, now time.Time, outdated time.Duration) string {
 	var notes []string
 	switch {
@@ -159,8 +158,8 @@ func (v *Viewer) sweep(ctx context.Context, now time.Time) {
 			v.report(e, instance, err.Error())
 		}
 	})
-	// The request to a cluster that is away stays, and with it the last view: it can be shown
-	// until the cluster is back. Those that were open last stay, as many as half of --max-open.
+	// The request to an unreachable cluster stays, and with it the last view, which can be shown
+	// until the cluster returns. Those that were open last stay, up to half of --max-open.
 	slices.SortFunc(kept, func(a, b string) int { return v.entries[b].seen.Compare(v.entries[a].seen) })
 	for _, instance := range kept[min(len(kept), v.MaxOpen/2):] {
 		if err := v.remove(ctx, instance, v.entries[instance]); err != nil {
@@ -190,6 +189,6 @@ func (v *Viewer) takeBack(ctx context.Context, instance string, e *entry, why re
 		}
 		return v.patchStatus(ctx, instance, e, noStatus)
 	}
-	e.status = "" // it is gone, or its status is another's
+	e.status = "" // it does not exist any more, or another writer owns its status
 	return nil
 }

@@ -24,13 +24,13 @@ type Options struct {
 	ArgoCDNamespace, Observer string
 	// Keep is how long a view stays after it was last open, at most.
 	Keep time.Duration
-	// MaxOpen is how many views there are at a time; one cluster has half of them at most.
+	// MaxOpen limits the views at a time. One cluster has half of them at most.
 	MaxOpen int
 	// Recheck is after how long an open Application, its work and its cluster are read again;
 	// 0: ten seconds.
 	Recheck time.Duration
-	// Outdated is after how long without a sign of the observer a view says that it is old;
-	// 0: two and a half minutes.
+	// Outdated is the time without a sign of the observer after which a view shows that it is old.
+	// 0 means two and a half minutes.
 	Outdated time.Duration
 }
 
@@ -43,9 +43,9 @@ const (
 	recheck                 = 10 * time.Second
 	// outdated is two of the observer's minutes and some time on the way.
 	outdated = 150 * time.Second
-	// rewrite is after how long Redis is written again at most, so that nothing expires that is
-	// open. After a change it is firstRewrite, then twice as long each time: a page that has a
-	// tree shows none again when its own first request, which began before, fails later.
+	// rewrite is the longest time until Redis is written again, so that no open view expires. After
+	// a change the interval begins with firstRewrite and doubles. A page that has a tree shows none
+	// again if its own first request, which began earlier, fails later.
 	rewrite      = time.Minute
 	firstRewrite = time.Second
 	// sweeps is how many times in [Options.Keep] what is not open any more is removed.
@@ -73,7 +73,7 @@ type Viewer struct {
 	swept     time.Time
 	full      bool       // an Application that is open has no room
 	other     string     // the cache version of argocd-server that was last logged as unknown
-	decoding  sync.Mutex // one view at a time: what it takes is bounded
+	decoding  sync.Mutex // one view at a time, to limit the memory
 }
 
 // entries are Applications by the name that Argo CD has for them.
@@ -89,7 +89,7 @@ type entry struct {
 	answered  bool      // its cluster has sent a view
 	problem   string    // what was last logged
 	shown     string    // resource version of the work whose view was last shown
-	renewed   int64     // what the observer last said of its clock, and when that came
+	renewed   int64     // the observer's last report of its clock, and when that arrived
 	renewedAt time.Time
 	written   [32]byte  // digest of the view and the notes that Redis has
 	due       time.Time // when Redis is written again, changed or not
@@ -97,7 +97,7 @@ type entry struct {
 	status    string // the status that the hub Application has from here; "": none
 }
 
-// unknownStatus is that of an Application that an earlier viewer may have written.
+// unknownStatus is for an Application whose status an earlier viewer may have written.
 const unknownStatus = "unknown"
 
 // each calls do for the entries that pass, some at a time, and returns when all is done.
@@ -120,7 +120,7 @@ type sent struct {
 	failed       bool
 }
 
-// key returns that of the ManifestWork that requests an entry.
+// key returns the key of the ManifestWork that requests an entry.
 func (e *entry) key() client.ObjectKey {
 	return client.ObjectKey{Namespace: e.target.cluster, Name: e.work}
 }
@@ -133,7 +133,7 @@ func (e *entry) weight() int {
 	return 1
 }
 
-// entry returns that of an instance.
+// entry returns the entry of an instance.
 func (v *Viewer) entry(instance string) *entry {
 	e := v.entries[instance]
 	if e == nil {
@@ -154,8 +154,8 @@ func (v *Viewer) report(e *entry, instance, problem string) {
 // failures are what passes failed with, and when they last did.
 type failures map[string]time.Time
 
-// add reports whether a failure is a new one. Most passes do not try again what failed a moment
-// ago, so one goes on until it has not come again for twice [recheck].
+// add reports whether a failure is new. Most passes do not retry what failed a moment ago. So a
+// failure lasts until it has not occurred for twice [recheck].
 func (f failures) add(err error, now time.Time) (isNew bool) {
 	maps.DeleteFunc(f, func(_ string, last time.Time) bool { return now.Sub(last) > 2*recheck })
 	_, known := f[err.Error()]

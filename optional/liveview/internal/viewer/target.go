@@ -29,7 +29,7 @@ type target struct {
 	hub         client.ObjectKey
 	cluster     string
 	application string // namespace/name there
-	note        string // what is shown of the cluster beside the view
+	note        string // what is shown about the cluster in addition to the view
 	diffs       bool   // the hub gets the managed resources, too
 }
 
@@ -41,7 +41,7 @@ func (t *target) is(other *target) bool {
 // reason is why an Application has no view.
 type reason struct {
 	text string
-	// ours says that nobody else writes the resources in its status.
+	// ours is true if no other writer sets the resources in its status.
 	ours bool
 }
 
@@ -80,9 +80,9 @@ func (v *Viewer) find(ctx context.Context, instance string) (t *target, why reas
 }
 
 // namesCluster reports whether the destination of a hub Application is its managed cluster, by the
-// name or the server that registers it. argocd-server makes server-side diffs on the destination,
-// with manifests of who asks and the rights that it has there, of an Application that has managed
-// resources. Where the destination is the hub that reads all that argocd-server may patch.
+// name or the server that registers it. argocd-server makes server-side diffs of an Application
+// with managed resources on its destination, with the caller's manifests and its own rights there.
+// If the destination is the hub, such a diff can read everything that argocd-server may patch.
 func namesCluster(app *unstructured.Unstructured, cluster string) bool {
 	destination, _, err := unstructured.NestedStringMap(app.Object, "spec", "destination")
 	if err != nil || cluster == "in-cluster" {
@@ -97,8 +97,8 @@ func (v *Viewer) hubKey(instance string) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace, Name: name}
 }
 
-// deliveryOf returns the ManifestWork by which propagation delivers an Application to a
-// cluster; nil when there is none.
+// deliveryOf returns the ManifestWork by which propagation delivers an Application to a cluster, or
+// nil.
 func deliveryOf(ctx context.Context, live client.Reader, app *unstructured.Unstructured, cluster string) (*workv1.ManifestWork, error) {
 	key := client.ObjectKey{Namespace: cluster, Name: contract.WorkName(app.GetName(), string(app.GetUID()))}
 	work := &workv1.ManifestWork{}
@@ -109,7 +109,7 @@ func deliveryOf(ctx context.Context, live client.Reader, app *unstructured.Unstr
 	if err == nil && isDelivery(work, app) {
 		return work, nil
 	}
-	// One that was taken over, or whose name was taken, has another name.
+	// A work that was taken over, or whose name was taken, has another name.
 	works := &metav1.PartialObjectMetadataList{}
 	works.SetGroupVersionKind(schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWorkList"))
 	if err := live.List(ctx, works, client.InNamespace(cluster), client.MatchingLabels{contract.PullLabel: "true"}); err != nil {
@@ -128,8 +128,8 @@ func deliveryOf(ctx context.Context, live client.Reader, app *unstructured.Unstr
 	return nil, nil //nolint:nilnil // none is an answer
 }
 
-// isDelivery reports whether a work is that of an Application, as propagation proves it: its
-// name was made from the Application's UID, or it was taken over for that UID.
+// isDelivery reports whether a work belongs to an Application, by propagation's proof: its name was
+// made from the Application's UID, or it carries that UID.
 func isDelivery(work client.Object, app *unstructured.Unstructured) bool {
 	annotations := work.GetAnnotations()
 	return contract.IsPulled(work.GetLabels()) && work.GetDeletionTimestamp() == nil &&
@@ -148,7 +148,7 @@ func deliveredBy(work *workv1.ManifestWork) string {
 	return ""
 }
 
-// clusterNote returns what is to be shown of a cluster that is away.
+// clusterNote returns the note about an unreachable cluster.
 func clusterNote(ctx context.Context, live client.Reader, name string) (note string, away bool, err error) {
 	cluster := &clusterv1.ManagedCluster{}
 	if err := live.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
@@ -167,8 +167,8 @@ func clusterNote(ctx context.Context, live client.Reader, name string) (note str
 // noStatus is the status of an Application that has no view.
 const noStatus = "{}"
 
-// patchStatus has the hub Application's status list the resources of a view, which Argo CD's
-// page needs to show one of them; [noStatus] takes the list out.
+// patchStatus writes the resources of a view into the hub Application's status, because Argo CD's
+// page needs them to show one. [noStatus] removes the list.
 func (v *Viewer) patchStatus(ctx context.Context, instance string, e *entry, wanted string) error {
 	if wanted == e.status || wanted == noStatus && e.status == "" {
 		return nil

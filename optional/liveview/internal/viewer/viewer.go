@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package viewer is the viewer of the hub: it finds which pulled Applications are open in
-// argocd-server, requests their views of their clusters, and writes them to Argo CD's Redis.
+// Package viewer is the viewer of the hub. It finds the pulled Applications that are open in
+// argocd-server, requests their views from their clusters, and writes them to Argo CD's Redis.
 package viewer
 
 import (
@@ -53,9 +53,9 @@ func (v *Viewer) Start(ctx context.Context) error {
 	}
 }
 
-// resume continues with the works of a viewer that was stopped. Of what they request only what
-// is delivered to their cluster counts: an agent can change its works. Nothing of it is shown
-// before a page is open, and the status of each is taken back.
+// resume continues with the works of an earlier viewer. Only requests for Applications that are
+// delivered to their cluster count, because an agent can change its works. Nothing is shown before
+// a page is open, and the status of each Application is reset.
 func (v *Viewer) resume(ctx context.Context, now time.Time) error {
 	v.entries, v.sent = entries{}, map[client.ObjectKey]sent{}
 	works, err := v.list(ctx)
@@ -67,8 +67,8 @@ func (v *Viewer) resume(ctx context.Context, now time.Time) error {
 		if work == nil {
 			continue
 		}
-		applications, _ := request.ApplicationsOf(work) // one that cannot be read is deleted
-		views, _ := request.ViewsOf(work)               // of one that cannot be read nothing is kept
+		applications, _ := request.ApplicationsOf(work) // a work that cannot be read is deleted
+		views, _ := request.ViewsOf(work)               // and nothing of its views is kept
 		v.sent[key] = sent{applications: applications, generation: work.Generation}
 		for instance := range applications {
 			e := v.entry(instance)
@@ -116,8 +116,8 @@ func (v *Viewer) pass(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// receive notes which Applications are open, and for which argocd-server asks; what is only
-// refreshed is left out where there is no room for it.
+// receive records which Applications are open, and for which argocd-server asks. If there is no
+// room, it leaves out those that are only refreshed.
 func (v *Viewer) receive(watched map[string]string, now time.Time) {
 	for _, e := range v.entries {
 		e.open = false
@@ -147,7 +147,7 @@ func (v *Viewer) receive(watched map[string]string, now time.Time) {
 	}
 }
 
-// open returns how many Applications have or await a view that somebody looks at.
+// open returns how many Applications with a reader have or await a view.
 func (v *Viewer) open(now time.Time) (n int) {
 	for _, e := range v.entries {
 		if (e.work != "" || !e.open) && now.Sub(e.seen) < v.Keep {

@@ -47,8 +47,8 @@ func trim(o any) (any, error) {
 	return o, nil
 }
 
-// list returns the ManifestWorks of views. Those of other names are not the viewer's, whoever
-// put its label on them.
+// list returns the ManifestWorks of views. Works with other names do not belong to the viewer, even
+// with its label.
 func (v *Viewer) list(ctx context.Context) (map[client.ObjectKey]*metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(workKind)
@@ -64,7 +64,7 @@ func (v *Viewer) list(ctx context.Context) (map[client.ObjectKey]*metav1.Partial
 	return works, nil
 }
 
-// read returns a ManifestWork as it is on the hub; nil when there is none.
+// read returns a ManifestWork from the API server, or nil.
 func read(ctx context.Context, live client.Reader, key client.ObjectKey) (*workv1.ManifestWork, error) {
 	work := &workv1.ManifestWork{}
 	if err := live.Get(ctx, key, work); err != nil {
@@ -76,8 +76,8 @@ func read(ctx context.Context, live client.Reader, key client.ObjectKey) (*workv
 	return work, nil
 }
 
-// assign gives each entry the ManifestWork that requests it: the first of its cluster
-// that has room. What nobody has open, of a cluster that is away, takes no room.
+// assign gives each entry the ManifestWork that requests it: the first one of its cluster with
+// room. Entries without a reader on an unreachable cluster do not count.
 func (v *Viewer) assign(works map[client.ObjectKey]*metav1.PartialObjectMetadata, now time.Time) {
 	total, ofCluster, used := 0, map[string]int{}, map[client.ObjectKey]int{}
 	count := func(e *entry) {
@@ -171,8 +171,8 @@ func (s sent) holds(work *metav1.PartialObjectMetadata, wanted request.Applicati
 	return same && now.Sub(s.at) < recheck
 }
 
-// write creates, patches or deletes a ManifestWork, of which work is what the cache has, and
-// existing whether it was there before. It returns its generation; -1 for one that is another's.
+// write creates, patches or deletes a ManifestWork. work is the cached one, and existing whether it
+// existed. It returns the work's generation, or -1 if another writer owns it.
 func (v *Viewer) write(ctx context.Context, key client.ObjectKey, work *metav1.PartialObjectMetadata, existing bool, applications request.Applications) (int64, error) {
 	next, err := request.Work(key.Namespace, key.Name, v.Observer, applications)
 	if err != nil {
@@ -194,7 +194,7 @@ func (v *Viewer) write(ctx context.Context, key client.ObjectKey, work *metav1.P
 		}
 		only := &metav1.PartialObjectMetadata{ObjectMeta: next.ObjectMeta}
 		only.SetGroupVersionKind(workKind)
-		// One that is gone is created by the next pass.
+		// The next pass creates a work that does not exist any more.
 		err = client.IgnoreNotFound(v.Client.Patch(ctx, only, client.RawPatch(types.MergePatchType, patch)))
 		generation = only.Generation
 	}

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access authenticates viewers and reviews what they may see, by the hub's API
-// server. What could not be reviewed is never allowed, and never a refusal.
+// Package access authenticates viewers and reviews their rights with the hub's API server. If a
+// review fails, the viewer is neither allowed nor refused: the request returns an error.
 package access
 
 import (
@@ -36,21 +36,20 @@ import (
 )
 
 const (
-	// remembered is how long an answer of the API server counts, a yes and a no alike.
+	// remembered is how long a result of the API server is cached, both allowed and denied.
 	remembered = time.Minute
-	// acquainted is how long a token that was accepted is reviewed apart from those that
-	// never were; maxAcquainted is how many there are.
+	// acquainted is how long an accepted token is reviewed separately from unknown ones.
+	// maxAcquainted is the highest number of such tokens.
 	acquainted    = 12 * time.Hour
 	maxAcquainted = 10_000
-	// parallel is how many namespaces of a viewer are reviewed at once.
+	// parallel is how many namespaces of a viewer are reviewed in parallel.
 	parallel = 8
-	// tokenTimeout bounds one TokenReview, rightsTimeout all reviews of one viewer's rights.
+	// tokenTimeout limits one TokenReview. rightsTimeout limits all reviews of one viewer's rights.
 	tokenTimeout  = 10 * time.Second
 	rightsTimeout = 25 * time.Second
 )
 
-// budget is how many reviews a second the page may cost the API server, and how many at once.
-// No kind of review waits for another.
+// budget limits the reviews per second, and their burst. No kind of review waits for another one.
 type budget struct {
 	rate  float32
 	burst int
@@ -59,21 +58,21 @@ type budget struct {
 var (
 	strangers  = budget{20, 100}
 	known      = budget{20, 100}
-	everywhere = budget{50, 200}   // whether a viewer may see all namespaces
-	each       = budget{200, 1000} // whether a viewer may see one
+	everywhere = budget{50, 200}   // for the right to see all namespaces
+	each       = budget{200, 1000} // for the right to see one namespace
 )
 
-// What a viewer needs: to get the reports of a namespace, or of all.
+// A viewer needs this right in a namespace or in the cluster: get reports.
 const (
 	Verb     = "get"
 	Resource = "multiclusterapplicationsetreports"
 )
 
-// Errors of [Access].
+// These are the errors of [Access].
 var (
-	// ErrUnknown: a TokenReview says that the hub does not accept the token.
+	// ErrUnknown means that the hub does not accept the token, according to a TokenReview.
 	ErrUnknown = errors.New("log in with a token the hub accepts")
-	// ErrUnavailable: there is no answer of the API server.
+	// ErrUnavailable means that the API server does not respond.
 	ErrUnavailable = errors.New("the hub's API server does not answer; trying again")
 )
 
@@ -81,7 +80,7 @@ var (
 type Viewer struct {
 	Name string
 	user user.Info
-	key  string // of all that decides about the viewer's rights
+	key  string // everything on which the viewer's rights depend
 }
 
 // Access authenticates and authorizes. It is safe for concurrent use.
@@ -93,11 +92,11 @@ type Access struct {
 	flight     singleflight.Group // by viewer
 }
 
-// Reviews are made for others.
+// The page reviews tokens and rights of other users.
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
-// New returns an access that creates reviews.
+// New returns an Access that creates reviews.
 func New(config *rest.Config, through *http.Client) (*Access, error) {
 	t := &tokens{accepted: utilcache.NewLRUExpireCache(maxAcquainted)}
 	a := &Access{tokens: cache.New(t, false, remembered, remembered), accepted: t.accepted}
@@ -125,7 +124,7 @@ func newAuthorizer(config *rest.Config, through *http.Client) (authorizer.Author
 	}
 	return authorizerfactory.DelegatingAuthorizerConfig{
 		SubjectAccessReviewClient: reviews, AllowCacheTTL: remembered, DenyCacheTTL: remembered,
-		WebhookRetryBackoff: &wait.Backoff{Steps: 1}, // the page asks again by itself
+		WebhookRetryBackoff: &wait.Backoff{Steps: 1}, // the page itself retries
 	}.New()
 }
 
@@ -135,7 +134,7 @@ type tokens struct {
 	accepted             *utilcache.LRUExpireCache // by hash
 }
 
-// AuthenticateToken reviews a token. An error is never the API server's no.
+// AuthenticateToken reviews a token. A rejected token is not an error.
 func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
 	defer cancel()
@@ -155,14 +154,14 @@ func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 	u := review.Status.User
 	info := &user.DefaultInfo{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: map[string][]string{}}
 	for name, value := range u.Extra {
-		if name != user.CredentialIDKey { // which is another one for each token of an account
+		if name != user.CredentialIDKey { // it differs for each token of an account
 			info.Extra[name] = value
 		}
 	}
 	return &authenticator.Response{User: info}, true, nil
 }
 
-// Authenticate returns whose token it is: [ErrUnknown] or [ErrUnavailable] otherwise.
+// Authenticate returns the user of a token. The error is [ErrUnknown] or [ErrUnavailable].
 func (a *Access) Authenticate(ctx context.Context, token string) (*Viewer, error) {
 	if token == "" {
 		return nil, ErrUnknown
@@ -176,25 +175,25 @@ func (a *Access) Authenticate(ctx context.Context, token string) (*Viewer, error
 	}
 	key, err := json.Marshal(response.User)
 	if err != nil {
-		return nil, fmt.Errorf("encode a viewer: %w", err) // strings, and maps and slices of them, always encode
+		return nil, fmt.Errorf("encode a viewer: %w", err) // strings, and maps and slices of strings, can always be encoded
 	}
 	return &Viewer{Name: response.User.GetName(), user: response.User, key: string(key)}, nil
 }
 
-// Known reports whether a token was accepted before: whoever sends it is no stranger.
+// Known reports whether a token was accepted before.
 func (a *Access) Known(token string) bool {
 	_, ok := a.accepted.Get(sha256.Sum256([]byte(token)))
 	return ok
 }
 
-// Rights returns what a viewer may see of sorted namespaces. All are reviewed first, and each
-// one only when that is refused.
+// Rights returns which of the sorted namespaces a viewer may see. It first reviews the right for
+// all of them, and each one only if that is denied.
 func (a *Access) Rights(ctx context.Context, v *Viewer, namespaces []string) (model.Rights, error) {
 	all, err := may(ctx, a.everywhere, v, "")
 	if err != nil || all {
 		return model.Rights{All: all}, err
 	}
-	// A viewer with several pages open asks once.
+	// Several open pages of a viewer share one review.
 	rights, err, _ := a.flight.Do(v.key+strings.Join(namespaces, " "), func() (any, error) {
 		return a.review(context.WithoutCancel(ctx), v, namespaces)
 	})
@@ -225,7 +224,7 @@ func (a *Access) review(ctx context.Context, v *Viewer, namespaces []string) ([]
 	return slices.DeleteFunc(slices.Clone(namespaces), func(string) bool { at++; return !allowed[at] }), nil
 }
 
-// may reports whether a viewer may get the reports of a namespace; "" stands for all.
+// may reports whether a viewer may get the reports of a namespace. "" means all namespaces.
 func may(ctx context.Context, by authorizer.Authorizer, v *Viewer, namespace string) (bool, error) {
 	decision, _, err := by.Authorize(ctx, authorizer.AttributesRecord{
 		User: v.user, Verb: Verb, Namespace: namespace, ResourceRequest: true,

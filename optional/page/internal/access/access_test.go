@@ -309,8 +309,8 @@ func TestAccess_failsClosed(t *testing.T) {
 	}
 }
 
-// A flood of tokens that the hub does not know uses up what there is for them: one that waits
-// too long is not unknown, and one that was accepted before does not wait.
+// A flood of unknown tokens uses up its own share of reviews. A token that waits too long is not
+// reported as unknown, and a token that was accepted before does not wait.
 func TestAuthenticate_aFloodMakesNoTokenUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := open(t, nowhere, &reviewer{})

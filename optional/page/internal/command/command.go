@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is the page's binary without its process: flags and what they start.
+// Package command has the flags of the page's binary and starts its parts.
 package command
 
 import (
@@ -28,11 +28,11 @@ import (
 // Version of this module; a release changes it here.
 const Version = "0.1.0"
 
-// Program describes the binary. It writes nothing, so every replica serves and none leads.
+// Program describes the binary. It writes nothing, so every replica serves and there is no leader.
 func Program() boot.Program {
 	return boot.Program{
 		Name: "page", Version: Version, MetricsPort: 8443, HealthPort: 8081,
-		GCPercent: 25, // decoding makes garbage of all that is not kept; memory is dearer than the time
+		GCPercent: 25, // decoding leaves much garbage, and memory costs more than time here
 	}
 }
 

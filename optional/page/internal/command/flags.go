@@ -14,7 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/hub"
 )
 
-// Flags are the page's own.
+// Flags are the flags of the page.
 type Flags struct {
 	address, certDir, hosts, argocdURL, leaseNamespace string
 	secure                                             bool
@@ -30,7 +30,7 @@ func (f *Flags) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&f.leaseNamespace, "lease-namespace", "", "namespace of the Leases of propagation and aggregation; empty: the pod's own")
 }
 
-// Validate names every flag with an impossible value.
+// Validate returns an error that names every flag with an invalid value.
 func (f *Flags) Validate() error {
 	var errs []error
 	host, _, err := net.SplitHostPort(f.address)
@@ -49,9 +49,9 @@ func (f *Flags) certFiles() (cert, key string) {
 	return filepath.Join(f.certDir, "tls.crt"), filepath.Join(f.certDir, "tls.key")
 }
 
-// names are those under which the page is served.
+// names returns the host names under which the page is served.
 func (f *Flags) names() []string {
-	host, _, _ := net.SplitHostPort(f.address) // as Validate did
+	host, _, _ := net.SplitHostPort(f.address) // Validate has checked it
 	var names []string
 	for name := range strings.SplitSeq(host+","+f.hosts, ",") {
 		if name = strings.ToLower(strings.TrimSpace(name)); name != "" {

@@ -21,7 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
-// listener serves the page. It is a manager's runnable and works without a lease.
+// listener serves the page. It is a runnable of the manager that needs no leader election.
 type listener struct {
 	flags   *Flags
 	handler http.Handler
@@ -29,30 +29,30 @@ type listener struct {
 	retry   time.Duration // after an error
 }
 
-// NeedLeaderElection is false: every replica serves.
+// NeedLeaderElection returns false, because every replica serves.
 func (p *listener) NeedLeaderElection() bool { return false }
 
-// Limits of a request.
+// These are the limits of a request.
 const (
 	headerTimeout = 5 * time.Second
 	readTimeout   = 10 * time.Second
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = 30 * time.Second
 	maxHeader     = 16 << 10
-	// maxConnections is how many there are at once, maxStreams how many requests each may have
-	// under way: who they are of is known only once they are read.
+	// maxConnections limits the connections, and maxStreams the requests that each may have at a
+	// time. The user of a connection is known only after a request was read.
 	maxConnections = 256
 	maxStreams     = 8
 )
 
 const (
 	retryAfter = 10 * time.Second
-	// certLifetime is how long the page is served with one self-signed certificate, which is
-	// valid for a year.
+	// certLifetime is how long the page uses one self-signed certificate, which is valid for a
+	// year.
 	certLifetime = 300 * 24 * time.Hour
 )
 
-// Start serves until ctx ends. What keeps it from serving is tried again.
+// Start serves until ctx ends. After an error it tries again.
 func (p *listener) Start(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := p.serve(ctx); err != nil {
@@ -63,7 +63,7 @@ func (p *listener) Start(ctx context.Context) error {
 	return nil
 }
 
-// serve serves until ctx ends or it is time for another certificate.
+// serve serves until ctx ends or the certificate has to be replaced.
 func (p *listener) serve(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, certLifetime)
 	defer cancel()
@@ -86,12 +86,12 @@ func (p *listener) serve(ctx context.Context) error {
 	go func() {
 		defer close(closed)
 		<-ctx.Done()
-		_ = s.Close() // nothing is written: there is nothing to finish
+		_ = s.Close() // requests write nothing, so none has to finish
 	}()
 	p.log.Info("serving the page of the fleet", "address", conns.Addr().String(), "tls", p.flags.secure)
 	serve := s.Serve
 	if s.TLSConfig != nil {
-		serve = func(l net.Listener) error { return s.ServeTLS(l, "", "") } // with HTTP/2, in which streams are many to a connection
+		serve = func(l net.Listener) error { return s.ServeTLS(l, "", "") } // with HTTP/2, which has many streams on a connection
 	}
 	err = serve(conns)
 	cancel()

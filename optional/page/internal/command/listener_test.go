@@ -24,7 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A page serves from the start, and says that it is reading until all is read.
+// A page serves from the start, and shows that it is reading until everything is read.
 func TestListener_servesOnceSynced(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -21,19 +21,19 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
-// RBAC knows no part of an Application, so the page may read them whole.
+// RBAC cannot grant a part of an Application, so the page gets the right to read them whole.
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=list;watch
 
-// Applications keeps a fleet's Applications as the hub has them. It is a manager's runnable
-// and works without a lease.
+// Applications keeps the Applications of a fleet up to date. It is a runnable of the manager that
+// needs no leader election.
 type Applications struct {
 	fleet     *model.Fleet
 	reflector *toolscache.Reflector
 	synced    atomic.Bool
 }
 
-// NewApplications returns what feeds a fleet. Of an Application that is neither pulled nor
-// rendered nothing is kept.
+// NewApplications returns the source of a fleet's Applications. It keeps nothing of Applications
+// that are neither pulled nor rendered.
 func NewApplications(config *rest.Config, fleet *model.Fleet) (*Applications, error) {
 	source, err := slim.NewSource(config, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), nil, decode)
 	if err != nil {
@@ -45,20 +45,20 @@ func NewApplications(config *rest.Config, fleet *model.Fleet) (*Applications, er
 	return a, nil
 }
 
-// NeedLeaderElection is false: every replica shows the page.
+// NeedLeaderElection returns false, because every replica shows the page.
 func (a *Applications) NeedLeaderElection() bool { return false }
 
-// Start follows the Applications until ctx ends.
+// Start watches the Applications until ctx ends.
 func (a *Applications) Start(ctx context.Context) error {
 	a.reflector.RunWithContext(ctx)
 	return nil
 }
 
-// Synced reports whether the fleet has all Applications that were there at start. It stays
-// false where the account may not read them.
+// Synced reports whether the fleet has all Applications of the first list. It stays false if the
+// account may not read them.
 func (a *Applications) Synced() bool { return a.synced.Load() }
 
-// Check is the probe of [Applications.Synced].
+// Check is a probe that fails until Synced.
 func (a *Applications) Check(*http.Request) error {
 	if !a.Synced() {
 		return errors.New("the hub's Applications are not read yet: the API server has not answered the first list (rights, the CustomResourceDefinition, or reachability)")
@@ -66,7 +66,7 @@ func (a *Applications) Check(*http.Request) error {
 	return nil
 }
 
-// object is one event: an Application, or none that the page shows.
+// object is one event: an Application, or one that the page does not show.
 type object struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -83,8 +83,7 @@ func decode(s *sent) *object {
 	return o
 }
 
-// DeepCopyObject makes it an object of Kubernetes; it is never changed, so it is its
-// own copy.
+// DeepCopyObject returns the object itself, because it never changes.
 func (o *object) DeepCopyObject() runtime.Object { return o }
 
 // Add implements the store of a Reflector.
@@ -97,7 +96,7 @@ func (a *Applications) Update(o any) error {
 		return err
 	}
 	if app.app == nil {
-		return a.Delete(o) // it may have been one that is shown
+		return a.Delete(o) // it may have been shown before
 	}
 	a.fleet.Put(app.app)
 	return nil

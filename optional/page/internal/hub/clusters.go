@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hub reads the hub: its Applications and ManagedClusters by a watch each, the Leases
-// of the controllers from time to time, and a report when somebody opens its ApplicationSet.
+// Package hub reads the hub. It watches Applications and ManagedClusters, reads the Leases of the
+// controllers at intervals, and reads a report when a viewer opens its ApplicationSet.
 package hub
 
 import (
@@ -23,13 +23,13 @@ import (
 
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
 
-// maxAddress is the longest address of an Argo CD that is kept.
+// maxAddress is the highest length of an Argo CD's address.
 const maxAddress = 512
 
-// ClusterCache returns how the informer of ManagedClusters trims them.
+// ClusterCache returns the cache settings of ManagedClusters.
 func ClusterCache() cache.ByObject { return cache.ByObject{Transform: trim} }
 
-// trim leaves a ManagedCluster its name, its availability and the address of its Argo CD.
+// trim keeps the name of a ManagedCluster, its availability and the address of its Argo CD.
 func trim(o any) (any, error) {
 	c, ok := o.(*clusterv1.ManagedCluster)
 	if !ok {
@@ -43,7 +43,7 @@ func trim(o any) (any, error) {
 	return trimmed, nil
 }
 
-// FollowClusters keeps a fleet's ManagedClusters as a cache with [ClusterCache] has them.
+// FollowClusters keeps the ManagedClusters of a fleet up to date from a cache with [ClusterCache].
 func FollowClusters(ctx context.Context, c cache.Cache, fleet *model.Fleet) error {
 	informer, err := c.GetInformer(ctx, &clusterv1.ManagedCluster{}, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -58,7 +58,7 @@ func FollowClusters(ctx context.Context, c cache.Cache, fleet *model.Fleet) erro
 		AddFunc:    set,
 		UpdateFunc: func(_, o any) { set(o) },
 		DeleteFunc: func(o any) {
-			if name, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(o); err == nil { // an informer sends nothing else
+			if name, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(o); err == nil { // an informer sends only such objects
 				fleet.SetCluster(model.Cluster{Cluster: status.ClusterOf(name, nil)})
 			}
 		},
@@ -69,8 +69,8 @@ func FollowClusters(ctx context.Context, c cache.Cache, fleet *model.Fleet) erro
 	return nil
 }
 
-// Linkable returns an address of an Argo CD without a slash at its end; "": the page may not
-// link to what lies below it.
+// Linkable returns the address of an Argo CD without a trailing slash, or "" if the page may not
+// link to paths below it.
 func Linkable(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// sent is an Application as far as it is decoded.
+// sent has the fields of an Application that are decoded.
 type sent struct {
 	Metadata slim.Meta `json:"metadata"`
 	Status   appStatus `json:"status"`
@@ -47,11 +47,11 @@ type condition struct {
 	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
 }
 
-// appOf returns the Application as the page shows it, with what clusters and tenants wrote
-// bounded; nil: it is neither pulled nor rendered.
+// appOf returns the Application for the page, with limited texts of clusters and tenants. It
+// returns nil if the Application is neither pulled nor rendered.
 func appOf(s *sent) *model.App {
 	m := &s.Metadata.ObjectMeta
-	rendered := m.Labels[contract.RenderedLabel] == "true" && !contract.IsPulled(m.Labels) // propagation has what is pulled
+	rendered := m.Labels[contract.RenderedLabel] == "true" && !contract.IsPulled(m.Labels) // propagation reports on pulled ones
 	if !rendered && !asksForDelivery(s) {
 		return nil
 	}
@@ -82,9 +82,9 @@ func appOf(s *sent) *model.App {
 	return a
 }
 
-// asksForDelivery reports whether propagation has to do with an Application: its label asks
-// for delivery, or is invalid, which propagation reports, or propagation still says something
-// of it, for example that its deletion from the cluster is held.
+// asksForDelivery reports whether propagation handles an Application: its label requests delivery,
+// or the label is invalid, which propagation reports, or propagation still has a condition on it,
+// for example about a held removal.
 func asksForDelivery(s *sent) bool {
 	value, labelled := s.Metadata.Labels[contract.PullLabel]
 	yes, valid := contract.IsTrue(value)
@@ -92,11 +92,11 @@ func asksForDelivery(s *sent) bool {
 		find(s.Status.Conditions, func(t string) bool { return strings.HasPrefix(t, contract.ConditionPrefix) }) != nil
 }
 
-// intern returns a text that all rows with it share.
+// intern returns one shared string for all equal ones.
 func intern(s string) string { return unique.Make(s).Value() }
 
-// addOperation adds the reason of an operation that failed, unless another condition has it
-// or the Application is well since.
+// addOperation adds the reason of a failed operation, unless another condition has it or the
+// Application is healthy and synced by now.
 func addOperation(a *model.App, message string) {
 	if message == "" || !argocd.HasFailed(a.Phase) || a.Health == argocd.HealthHealthy && a.Sync == argocd.SyncSynced {
 		return
@@ -109,8 +109,8 @@ func addOperation(a *model.App, message string) {
 	a.Conditions = append(a.Conditions, v1alpha1.Condition{Type: status.OperationError, Message: strings.Clone(message)})
 }
 
-// deliver says how the delivery of an Application is, from what propagation wrote; empty:
-// its status is, too.
+// deliver sets the state of the delivery from what propagation has written. empty is true if the
+// status is empty.
 func deliver(a *model.App, m *metav1.ObjectMeta, conditions []condition, rendered, empty bool) {
 	if !rendered {
 		a.Since = m.CreationTimestamp.Time
@@ -144,7 +144,7 @@ func deliver(a *model.App, m *metav1.ObjectMeta, conditions []condition, rendere
 	case empty:
 		a.State, a.Message = model.Waiting, "no status yet: propagation has not delivered it, or the managed cluster has not reported"
 	default:
-		a.Since = time.Time{} // nothing to say
+		a.Since = time.Time{} // it is not shown
 	}
 }
 

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// What propagation wrote says how the delivery is.
+// The state of the delivery comes from what propagation has written.
 func TestAppOf_state(t *testing.T) {
 	now := metav1.Now()
 	say := func(kind, message string) []condition { return []condition{{Type: kind, Message: message}} }
@@ -199,7 +199,7 @@ func TestApplications(t *testing.T) {
 	says(" fine guestbook/cluster1: ")
 }
 
-// The Leases of the controllers are read, and one that is not there is said.
+// The Leases of the controllers are read, and a missing one is reported.
 func TestLeases(t *testing.T) {
 	renewed := metav1.NewMicroTime(time.Now().Add(-time.Hour).Truncate(time.Second))
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "multicluster-integrations-propagation"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}

@@ -20,7 +20,8 @@ import (
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,resourceNames=multicluster-integrations-propagation;multicluster-integrations-aggregation,verbs=get
 
-// controllers are those whose Leases are read: each holds multicluster-integrations-NAME.
+// controllers are the controllers whose Leases are read. The Lease of each is named
+// multicluster-integrations-NAME.
 var controllers = []string{"propagation", "aggregation"}
 
 const (
@@ -29,8 +30,8 @@ const (
 	leaseTimeout = 10 * time.Second
 )
 
-// Leases knows when each controller last renewed its Lease. It is a manager's runnable and
-// works without a lease of its own.
+// Leases has the last renewal of each controller's Lease. It is a runnable of the manager that
+// needs no leader election.
 type Leases struct {
 	Live      client.Reader
 	Namespace string
@@ -39,7 +40,7 @@ type Leases struct {
 	known atomic.Pointer[[]model.Lease]
 }
 
-// NeedLeaderElection is false: every replica shows the page.
+// NeedLeaderElection returns false, because every replica shows the page.
 func (l *Leases) NeedLeaderElection() bool { return false }
 
 // Start reads the Leases until ctx ends.
@@ -50,7 +51,7 @@ func (l *Leases) Start(ctx context.Context) error {
 	return nil
 }
 
-// Known returns what was read last; a Lease that was never read is not in it.
+// Known returns what was last read, without Leases that were never read.
 func (l *Leases) Known() []model.Lease {
 	if known := l.known.Load(); known != nil {
 		return *known
@@ -58,7 +59,7 @@ func (l *Leases) Known() []model.Lease {
 	return nil
 }
 
-// read reads the Leases. One that cannot be read stays as it was, and so grows older.
+// read reads the Leases. A Lease that cannot be read keeps its last renewal, and so becomes old.
 func (l *Leases) read(ending context.Context) {
 	ctx, cancel := context.WithTimeout(ending, leaseTimeout)
 	defer cancel()
@@ -75,13 +76,13 @@ func (l *Leases) read(ending context.Context) {
 		case lease.Spec.RenewTime != nil:
 			now = append(now, model.Lease{Controller: name, Renewed: lease.Spec.RenewTime.Time})
 		default:
-			now = append(now, model.Lease{Controller: name}) // nobody holds it
+			now = append(now, model.Lease{Controller: name}) // no controller holds it
 		}
 	}
 	l.known.Store(&now)
 }
 
-// before returns what is known of a controller's Lease, nothing before it was read.
+// before returns the last state of a controller's Lease, or nothing if it was never read.
 func (l *Leases) before(controller string) []model.Lease {
 	return slices.DeleteFunc(slices.Clone(l.Known()), func(known model.Lease) bool { return known.Controller != controller })
 }

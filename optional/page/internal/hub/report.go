@@ -23,8 +23,7 @@ const reportTimeout = 3 * time.Second
 // Reports reads reports, one at a time.
 type Reports struct{ Live client.Reader }
 
-// Resources returns what an ApplicationSet deploys, as its report says. Without a report it
-// is nothing.
+// Resources returns the resources of an ApplicationSet from its report, or none without a report.
 func (r Reports) Resources(ctx context.Context, set types.NamespacedName) ([]v1alpha1.ResourceRef, error) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

@@ -14,83 +14,84 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// App is one Application of the hub as far as the page shows it. It never changes.
+// App has the fields of one hub Application that the page shows. It never changes.
 type App struct {
 	Facts
-	// Conditions are the Application's own, errors and warnings.
+	// Conditions are the errors and warnings of the Application.
 	Conditions []v1alpha1.Condition
 }
 
-// Facts of an [App]; two that are equal show the same.
+// Facts are the comparable fields of an [App]. If they are equal, the page shows the same.
 type Facts struct {
 	Namespace, Name string
-	// Set is the ApplicationSet that controls it, in its namespace; empty: none does.
+	// Set is the ApplicationSet that controls it, in its namespace, or "".
 	Set string
-	// Cluster is the one that it asks for; empty: it names none.
+	// Cluster is the cluster that it names, or "".
 	Cluster string
 	// Work is the name of its ManifestWork.
 	Work string
 
-	// Health is one of [Healths], Sync one of [Syncs].
+	// Health is one of [Healths]. Sync is one of [Syncs].
 	Health, Sync string
 	Revision     string
-	// Phase is of the last operation, Started when that began, as RFC 3339.
+	// Phase is the phase of the last operation. Started is its start, as RFC 3339.
 	Phase, Started string
-	// Stale: its cluster does not report, so the values are the last ones.
+	// Stale is true if its cluster does not report, so that the values are the last ones.
 	Stale bool
 
-	// State says in one word how its delivery is; empty: as it should be.
+	// State is the state of its delivery. It is empty if there is nothing to report.
 	State State
-	// Message is why, Since is when it came to be so; zero: not recorded.
+	// Message is the reason of State. Since is the time of its beginning, or zero if it is not
+	// recorded.
 	Message string
 	Since   time.Time
 }
 
-// State says in one word how the delivery of an Application is.
+// State is the state of the delivery of an Application.
 type State string
 
-// States, the worst first.
+// These are the states, the worst first.
 const (
-	// Refused: propagation does not deliver it; the message has the remedy.
+	// Refused means that propagation does not deliver it. The message has the remedy.
 	Refused State = "Refused"
-	// Held: its deletion from the cluster waits for an approval.
+	// Held means that its removal from the cluster waits for an approval.
 	Held State = "Held"
-	// Paused: a person has paused its delivery.
+	// Paused means that a person has paused its delivery.
 	Paused State = "Paused"
-	// Waiting: its status is empty since it was created.
+	// Waiting means that its status has been empty since it was created.
 	Waiting State = "Waiting"
-	// Deleting: it is being deleted, and the managed cluster has not confirmed it.
+	// Deleting means that it is being deleted and the managed cluster has not confirmed that.
 	Deleting State = "Deleting"
-	// Warned: it is delivered, with a catch.
+	// Warned means that it is delivered with a problem.
 	Warned State = "Warning"
-	// Rendered: the hub's Argo CD renders it.
+	// Rendered means that the hub's Argo CD renders it.
 	Rendered State = "Rendered"
 )
 
-// States are all of them, the worst first.
+// States are all states, the worst first.
 var States = []State{Refused, Held, Paused, Waiting, Deleting, Warned, Rendered}
 
-// Key is the Application's own.
+// Key returns namespace and name of the Application.
 func (f *Facts) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: f.Namespace, Name: f.Name}
 }
 
-// owner is the key of the ApplicationSet that controls it; its name may be empty.
+// owner returns the key of the ApplicationSet that controls it. Its name may be empty.
 func (f *Facts) owner() types.NamespacedName {
 	return types.NamespacedName{Namespace: f.Namespace, Name: f.Set}
 }
 
-// Equal reports whether two Applications show the same.
+// Equal reports whether the page shows the same for two Applications.
 func (a *App) Equal(b *App) bool {
 	return a.Facts == b.Facts && slices.Equal(a.Conditions, b.Conditions)
 }
 
-// compareApps orders the Applications of one ApplicationSet: by cluster, then by name.
+// compareApps compares the Applications of one ApplicationSet by cluster, then by name.
 func compareApps(a, b *App) int {
 	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Name, b.Name))
 }
 
-// CompareDelivery orders Applications by state, the worst first, then by name.
+// CompareDelivery compares Applications by state, the worst first, then by name.
 func CompareDelivery(a, b *App) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(States, a.State), slices.Index(States, b.State)),

@@ -16,34 +16,35 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Cause is a condition without what differs between Applications. Two with the same type
-// and text are the same.
+// Cause is a condition without the parts that differ between Applications. Two causes with the same
+// type and text are equal.
 type Cause struct{ handle unique.Handle[cause] }
 
 type cause struct{ hash, kind, text string }
 
-// Hash names it in addresses.
+// Hash returns the identity of the cause in addresses.
 func (s Cause) Hash() string { return s.handle.Value().hash }
 
-// Type is the condition's.
+// Type returns the type of the condition.
 func (s Cause) Type() string { return s.handle.Value().kind }
 
-// Text is the message with a gap for all that differs between Applications.
+// Text returns the message, with a gap for every part that differs between Applications.
 func (s Cause) Text() string { return s.handle.Value().text }
 
-// Warning reports whether it is one, and no error.
+// Warning reports whether it is a warning, and not an error.
 func (s Cause) Warning() bool { return IsWarning(s.Type()) }
 
 // NewCause returns the cause of a condition of an Application.
 func NewCause(c v1alpha1.Condition, a *App) Cause {
 	text := c.Message
 	if c.Type == Unreachable {
-		// What was last reported differs, and is not what went wrong.
+		// The last report differs between Applications and is not a part of the error.
 		text, _, _ = strings.Cut(text, status.LastReport)
 		text, _, _ = strings.Cut(text, status.NeverReported)
 	}
 	text = generalize(text, a.Cluster, a.Name, a.Namespace)
-	// A managed cluster chooses the text: it must not find one with the hash of another.
+	// Managed clusters write the text. None of them may be able to choose one with the hash of
+	// another cause.
 	sum := sha256.Sum256([]byte(c.Type + "\x00" + text))
 	return Cause{unique.Make(cause{hash: hex.EncodeToString(sum[:16]), kind: c.Type, text: text})}
 }
@@ -58,24 +59,24 @@ func causesOf(a *App) []Cause {
 	return all
 }
 
-// maxCause is how much of a message counts, in bytes.
+// maxCause is how many bytes of a message count.
 const maxCause = 600
 
-// gap stands for what differs.
+// gap replaces a part that differs.
 const gap = "…"
 
-// What differs between two messages about the same error, besides names.
+// These parts differ between two messages about the same error, in addition to names.
 var (
 	quoted    = regexp.MustCompile("\"[^\" ,]+\"|'[^' ,]+'|`[^` ,]+`")
 	uuid      = regexp.MustCompile(`\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b`)
 	generated = regexp.MustCompile(`(?:-[a-z0-9]*[0-9][a-z0-9]*)+\b`)                                                    // the end of a Pod's name
-	figures   = regexp.MustCompile(`\b(?:[0-9]\w*|[a-f]+[0-9][0-9a-f]*)(?:[.:/_-](?:[0-9]\w*|[a-f]+[0-9][0-9a-f]*))*\b`) // times, addresses and hashes, too
+	figures   = regexp.MustCompile(`\b(?:[0-9]\w*|[a-f]+[0-9][0-9a-f]*)(?:[.:/_-](?:[0-9]\w*|[a-f]+[0-9][0-9a-f]*))*\b`) // also times, addresses and hashes
 	numbered  = regexp.MustCompile(`\b([a-zA-Z]{2,})[0-9]+\b`)
 	joined    = regexp.MustCompile(gap + `(?:[.:/_-]{0,3}` + gap + `)+`)
 )
 
-// generalize returns a message with a gap for the given names, quoted names, numbers, times,
-// addresses and hashes.
+// generalize replaces the given names, quoted names, numbers, times, addresses and hashes in a
+// message by gaps.
 func generalize(text string, names ...string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > maxCause {
@@ -98,7 +99,7 @@ func generalize(text string, names ...string) string {
 	return joined.ReplaceAllString(text, gap)
 }
 
-// replaceWord puts a gap in the place of each occurrence of a name as a whole word.
+// replaceWord replaces each occurrence of a name as a whole word by a gap.
 func replaceWord(text, name string) string {
 	var out strings.Builder
 	for {

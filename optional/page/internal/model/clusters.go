@@ -8,21 +8,20 @@ import (
 	"slices"
 )
 
-// ClusterCounts is one managed cluster, as far as a viewer's ApplicationSets are on it.
+// ClusterCounts are the counts of a viewer's ApplicationSets on one managed cluster.
 type ClusterCounts struct {
 	Name   string
 	Counts Counts
 	Sets   int
 }
 
-// Clusters returns the clusters of ApplicationSets, the worst first, then by size, then by
-// name.
+// Clusters returns the clusters of ApplicationSets: the worst first, then by size, then by name.
 func Clusters(sets []*Set) []ClusterCounts {
 	all := map[string]*ClusterCounts{}
 	for _, s := range sets {
 		for i, r := range s.Rows {
 			if r.Cluster == "" {
-				continue // it names none
+				continue // it names no cluster
 			}
 			c := all[r.Cluster]
 			if c == nil {

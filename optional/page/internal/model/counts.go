@@ -9,15 +9,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// Counts say how many Applications are how.
+// Counts are numbers of Applications by their values.
 type Counts struct {
 	Applications int
-	// Health holds the counts in the order of [Healths], Sync in that of [Syncs].
+	// Health has the counts in the order of [Healths], and Sync in the order of [Syncs].
 	Health [6]int
 	Sync   [3]int
 	// Phase holds the counts in the order of [Phases].
 	Phase [6]int
-	// Stale are on clusters that do not report. They count as Unknown.
+	// Stale counts Applications on clusters that do not report. They count as Unknown.
 	Stale int
 }
 
@@ -49,22 +49,22 @@ func (c *Counts) merge(o Counts) {
 // Of returns how many Applications have a health.
 func (c *Counts) Of(health string) int { return c.Health[position(Healths, health)] }
 
-// Healthy returns how many Applications are.
+// Healthy returns the number of healthy Applications.
 func (c *Counts) Healthy() int { return c.Of(argocd.HealthHealthy) }
 
-// NotHealthy returns how many Applications are anything else.
+// NotHealthy returns the number of all other Applications.
 func (c *Counts) NotHealthy() int { return c.Applications - c.Healthy() }
 
-// OutOfSync returns how many Applications are not known to be what git says.
+// OutOfSync returns the number of Applications that are not known to be synced.
 func (c *Counts) OutOfSync() int { return c.Applications - c.Sync[position(Syncs, argocd.SyncSynced)] }
 
-// Failed returns how many Applications' last operation came to nothing.
+// Failed returns the number of Applications whose last operation failed.
 func (c *Counts) Failed() int {
 	return c.Phase[position(Phases, argocd.OperationError)] + c.Phase[position(Phases, argocd.OperationFailed)]
 }
 
-// compareCounts puts the worst first: by the share that is not healthy, then by the shares
-// whose last operation failed and that are not what git says, then by size.
+// compareCounts compares the shares of Applications, the worst first: not healthy, then with a
+// failed operation, then out of sync. Equal shares are compared by size.
 func compareCounts(a, b *Counts) int {
 	share := func(x, y int) int { return cmp.Compare(y*a.Applications, x*b.Applications) }
 	return cmp.Or(

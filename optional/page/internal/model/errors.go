@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Group is an error and who has it.
+// Group is an error and the number of Applications that have it.
 type Group struct {
 	Cause
-	// Count is of Applications.
+	// Count is the number of Applications.
 	Count, Sets, Clusters int
 	// Examples are the first rows, at most [maxExamples].
 	Examples []Item

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Filter returns the items that a query asks for.
+// Filter returns the items that a query selects.
 func Filter(items []Item, q Query) []Item {
 	if !q.filters() {
 		return items
@@ -23,12 +23,12 @@ func Filter(items []Item, q Query) []Item {
 	return kept
 }
 
-// filters reports whether the query leaves anything out.
+// filters reports whether the query excludes anything.
 func (q Query) filters() bool {
 	return q.Health != "" || q.Sync != "" || q.Phase != "" || q.Text != "" || q.Error != "" || q.Revision != ""
 }
 
-// The filters of a query, as bits.
+// These are the filters of a query, as bits.
 const (
 	missHealth = 1 << iota
 	missSync
@@ -58,27 +58,27 @@ func (q Query) miss(i Item) (bits int) {
 	return bits
 }
 
-// Facet is one value that a list can be narrowed to.
+// Facet is a value by which a list can be filtered.
 type Facet struct {
 	Value string
 	Count int
 }
 
-// Facets are the values of each filter, with how many items there would be with it and
-// the other filters. Values that nothing has are left out.
+// Facets are the values of each filter. Each has the number of items with this value that pass the
+// other filters. Values without items are left out.
 type Facets struct {
 	Health, Sync, Phase []Facet
-	// Errors are the most frequent first.
+	// Errors are sorted by frequency.
 	Errors []ErrorFacet
 }
 
-// ErrorFacet is an error that a list can be narrowed to.
+// ErrorFacet is an error by which a list can be filtered.
 type ErrorFacet struct {
 	Cause
 	Count int
 }
 
-// FacetsOf counts the items of a list that a query is put to.
+// FacetsOf counts the facets of a list for a query.
 func FacetsOf(items []Item, q Query) Facets {
 	var health, sync, phase = make([]int, len(Healths)), make([]int, len(Syncs)), make([]int, len(Phases))
 	counts := map[Cause]int{}

@@ -14,10 +14,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Cluster is what is known about a ManagedCluster.
+// Cluster is the state of a ManagedCluster.
 type Cluster struct {
 	status.Cluster
-	// ArgoCD is the https address of its Argo CD; empty: not known.
+	// ArgoCD is the https address of its Argo CD, or "".
 	ArgoCD string
 }
 
@@ -28,7 +28,7 @@ type Fleet struct {
 	members  map[types.NamespacedName]map[*App]struct{} // by ApplicationSet
 	clusters map[string]Cluster
 	version  uint64 // counts changes
-	moved    uint64 // the version that changed a cluster last
+	moved    uint64 // the version of the last change of a cluster
 
 	sets  map[types.NamespacedName]*Set
 	stale map[types.NamespacedName]struct{} // keys of sets that have changed
@@ -46,7 +46,7 @@ func (f *Fleet) clear() {
 	f.apps, f.members = map[types.NamespacedName]*App{}, map[types.NamespacedName]map[*App]struct{}{}
 }
 
-// Put takes in an Application that is new or has changed.
+// Put adds an Application or replaces its earlier version.
 func (f *Fleet) Put(a *App) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,7 +55,7 @@ func (f *Fleet) Put(a *App) {
 	}
 }
 
-// Delete takes in that an Application is gone, or is no longer of the fleet.
+// Delete removes an Application from the fleet.
 func (f *Fleet) Delete(key types.NamespacedName) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,8 +64,7 @@ func (f *Fleet) Delete(key types.NamespacedName) {
 	}
 }
 
-// Replace takes in all Applications that there are. One that has not changed stays the one
-// that it was.
+// Replace sets all Applications. An App that has not changed stays the same object.
 func (f *Fleet) Replace(all []*App) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,14 +106,14 @@ func (f *Fleet) remove(a *App) {
 	f.version++
 }
 
-// SetCluster takes in a ManagedCluster that is new, has changed or is gone.
+// SetCluster adds, replaces or removes a ManagedCluster.
 func (f *Fleet) SetCluster(c Cluster) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.clusters[c.Name] == c {
 		return
 	}
-	f.clusters = maps.Clone(f.clusters) // views have the one before
+	f.clusters = maps.Clone(f.clusters) // views share the earlier map
 	if f.clusters[c.Name] = c; !c.Exists {
 		delete(f.clusters, c.Name)
 	}
@@ -122,11 +121,11 @@ func (f *Fleet) SetCluster(c Cluster) {
 	f.moved = f.version
 }
 
-// Interval is how old a [View] may be while changes go on.
+// Interval is how old a [View] may be while the fleet changes.
 const Interval = time.Second
 
-// View returns the fleet as it is, or, while changes go on, as it was within the last
-// [Interval]: all who ask within it share one.
+// View returns the present state of the fleet. While the fleet changes, all callers within one
+// [Interval] share a view.
 func (f *Fleet) View(now time.Time) *View {
 	f.mu.Lock()
 	defer f.mu.Unlock()

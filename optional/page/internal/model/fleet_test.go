@@ -32,7 +32,7 @@ func says(o *Overview) (words []string) {
 	return words
 }
 
-// Whatever order changes come in, the view says what there is.
+// Whatever the order of changes is, the view has the present state.
 func TestFleet_followsTheApplications(t *testing.T) {
 	f := NewFleet()
 	moved := row("b", "c2 Missing Synced")

@@ -15,17 +15,18 @@ type Item struct {
 	Row *App
 }
 
-// ID identifies the item, in a few characters.
+// ID returns a short identity of the item.
 func (i Item) ID() string { return ID(i.Row.Key().String()) }
 
-// ID returns a short name for a long one.
+// ID returns a short hash of a name.
 func ID(name string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// Items returns the Applications of ApplicationSets; with a cluster, those on it.
+// Items returns the Applications of ApplicationSets. A cluster that is not empty selects those on
+// it.
 func Items(sets []*Set, cluster string) []Item {
 	n := 0
 	for _, s := range sets {

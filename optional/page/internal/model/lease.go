@@ -5,16 +5,16 @@ package model
 
 import "time"
 
-// LeaseLimit is how long ago a controller that works has renewed its Lease at most: it does
-// so every few seconds, and the page reads that four times a minute.
+// LeaseLimit is the highest age of a renewal by a running controller. A controller renews its Lease
+// every few seconds, and the page reads it four times a minute.
 const LeaseLimit = time.Minute
 
-// Lease is when a controller last said that it works.
+// Lease is the last renewal of a controller's Lease.
 type Lease struct {
 	Controller string
-	// Renewed is zero when there is no Lease.
+	// Renewed is zero if there is no Lease.
 	Renewed time.Time
 }
 
-// Old reports whether the controller seems not to work.
+// Old reports whether the controller seems not to be running.
 func (l Lease) Old(now time.Time) bool { return now.Sub(l.Renewed) > LeaseLimit }

@@ -13,17 +13,17 @@ import (
 
 // Matrix is the heat map: a cell for each ApplicationSet on each cluster.
 //
-// As bytes it is the number of sets and of clusters, each as a big-endian uint32, the
-// length of the names as a third, the names as JSON, and one byte a cell, cluster by
-// cluster: health in bits 0-2 and sync in bits 3-4, as places in [Healths] and [Syncs], an
-// operation under way in bit 5, a cluster that does not report in bit 6; [NoCell] where there is no Application.
+// Its binary form begins with three big-endian uint32: the number of sets, the number of clusters, and the length of the names.
+// The names follow as JSON, then one byte for each cell, cluster by cluster. Bits 0-2 of a cell are the health and bits 3-4 the
+// sync status, as indexes of [Healths] and [Syncs]. Bit 5 is set while an operation is running, and bit 6 if the cluster does not
+// report. [NoCell] means that there is no Application.
 type Matrix struct {
 	Sets     []string `json:"sets"` // namespace/name
 	Clusters []string `json:"clusters"`
 	Cells    []byte   `json:"-"`
 }
 
-// Parts of a cell.
+// These are the parts of a cell.
 const (
 	NoCell      = 0xFF
 	syncShift   = 3
@@ -31,23 +31,23 @@ const (
 	staleCell   = 1 << 6
 )
 
-// maxCells is how many cells a heat map may have. Each is a byte in memory, for each group of
-// viewers with other rights.
+// maxCells is the highest number of cells of a heat map. Each cell is a byte in memory, for each
+// group of viewers with the same rights.
 const maxCells = 2 << 20
 
-// ErrTooManyCells says that there is no heat map, since it would be too large.
+// ErrTooManyCells means that there is no heat map, because it would be too large.
 var ErrTooManyCells = fmt.Errorf("more than %d cells, one for each ApplicationSet on each cluster, are no map", maxCells)
 
-// NewMatrix returns the heat map of ApplicationSets, both sides by name, or
-// [ErrTooManyCells]. Where a set has several Applications on one cluster, the cell is the
-// worst one's.
+// NewMatrix returns the heat map of ApplicationSets, with both sides sorted by name, or
+// [ErrTooManyCells]. If a set has several Applications on one cluster, the cell shows the worst
+// one.
 func NewMatrix(sets []*Set) (Matrix, error) {
 	m := Matrix{Sets: []string{}}
 	clusters := map[string]struct{}{}
 	for _, s := range sets {
 		m.Sets = append(m.Sets, s.Key.String())
 		for _, r := range s.Rows {
-			if r.Cluster != "" { // it names none
+			if r.Cluster != "" { // it names no cluster
 				clusters[r.Cluster] = struct{}{}
 			}
 		}
@@ -91,7 +91,7 @@ func cell(i Item) byte {
 	return byte(c & 0x7F) // seven bits by construction
 }
 
-// MarshalBinary returns the bytes of the heat map.
+// MarshalBinary returns the binary form of the heat map.
 func (m Matrix) MarshalBinary() ([]byte, error) {
 	names, err := json.Marshal(m)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Orders of a list of Applications.
+// These are the orders of a list of Applications.
 const (
 	SortWorst    = "worst"
 	SortCluster  = "cluster"
@@ -24,7 +24,7 @@ const (
 // Sorts are all orders; the first is the default.
 var Sorts = []string{SortWorst, SortCluster, SortName, SortStarted, SortRevision}
 
-// Bounds of a query.
+// These are the bounds of a query.
 const (
 	DefaultSize = 100
 	MaxSize     = 500
@@ -32,19 +32,19 @@ const (
 	maxPage     = 1_000_000
 )
 
-// Query is what an address asks for. The zero value of a filter asks for all.
+// Query is the query part of an address. The zero value of a filter selects everything.
 type Query struct {
 	Health, Sync, Phase, Text string
-	// Error is the hash of what an error says.
+	// Error is the hash of a cause.
 	Error string
-	// Revision is a whole one.
+	// Revision is a complete revision.
 	Revision string
 	Sort     string
 	// Page begins at 1.
 	Page, Size int
 }
 
-// ParseQuery reads a query, or says which parameter takes what.
+// ParseQuery parses a query. The error names the parameter and its valid values.
 func ParseQuery(v url.Values) (Query, error) {
 	q := Query{
 		Health: v.Get("health"), Sync: v.Get("sync"), Phase: v.Get("phase"), Text: strings.TrimSpace(v.Get("q")),
@@ -95,7 +95,7 @@ func quote(value string) string {
 	return strconv.Quote(value)
 }
 
-// Values returns the query as an address says it, defaults left out.
+// Values returns the query part of an address, without defaults.
 func (q Query) Values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{"health": q.Health, "sync": q.Sync, "phase": q.Phase, "q": q.Text, "error": q.Error, "revision": q.Revision} {
@@ -117,16 +117,16 @@ func (q Query) Values() url.Values {
 
 // Page is a part of a list.
 type Page struct {
-	// Number begins at 1; Last is the number of the last one.
+	// Number is the number of the page, from 1. Last is the number of the last page.
 	Number, Last int
-	// From and To are the places of the first and last item, from 1; Total is of the list.
+	// From and To are the positions of the first and last item, from 1. Total is the size of the
+	// list.
 	From, To, Total int
-	// Beyond: a page after the last was requested.
+	// Beyond is true if a page after the last one was requested.
 	Beyond bool
 }
 
-// Slice returns the page that a query asks for out of total items; the items are
-// those from From-1 up to To.
+// Slice returns the page of a query among total items. It has the items from From-1 up to To.
 func Slice(total int, q Query) Page {
 	p := Page{Number: q.Page, Last: max(1, (total+q.Size-1)/q.Size), Total: total}
 	if p.Number > p.Last {

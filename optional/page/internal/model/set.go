@@ -10,20 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Set is one ApplicationSet at one moment. It never changes.
+// Set is one ApplicationSet at one time. It never changes.
 type Set struct {
 	Key types.NamespacedName
-	// Rows are by cluster, then by name.
+	// Rows are sorted by cluster, then by name.
 	Rows   []*App
 	Counts Counts
-	// Clusters is how many there are.
+	// Clusters is the number of clusters.
 	Clusters int
 
-	version uint64           // of the fleet when it was made
+	version uint64           // version of the fleet at that time
 	causes  map[*App][]Cause // of rows with conditions
 }
 
-// newSet makes a set of rows that are the caller's own.
+// newSet returns a set. It keeps rows.
 func newSet(key types.NamespacedName, rows []*App, version uint64, before *Set) *Set {
 	slices.SortFunc(rows, compareApps)
 	s := &Set{Key: key, Rows: rows, version: version, causes: map[*App][]Cause{}}
@@ -61,7 +61,7 @@ func (s *Set) On(cluster string) []*App {
 // Causes returns the errors of a row, one for each of its conditions.
 func (s *Set) Causes(a *App) []Cause { return s.causes[a] }
 
-// CompareSets orders ApplicationSets, the worst first, then by size, then by name.
+// CompareSets compares ApplicationSets: the worst first, then by size, then by name.
 func CompareSets(a, b *Set) int {
 	return cmp.Or(compareCounts(&a.Counts, &b.Counts), compareKeys(a.Key, b.Key))
 }
@@ -70,14 +70,14 @@ func compareKeys(a, b types.NamespacedName) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// Revision is a revision and how many Applications are at it.
+// Revision is a revision and the number of Applications that have it.
 type Revision struct {
 	Name  string
 	Count int
 }
 
-// Revisions returns those of a set, the most frequent first. A row without a revision counts
-// as "".
+// Revisions returns the revisions of a set, sorted by frequency. A row without a revision counts as
+// "".
 func (s *Set) Revisions() []Revision {
 	counts := map[string]int{}
 	for _, a := range s.Rows {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Sort orders items in place as a query asks for; those of one rank by set, cluster and name.
+// Sort sorts items in place by the order of a query, and equal ones by set, cluster and name.
 func Sort(items []Item, q Query) {
 	byName := func(a, b Item) int {
 		return cmp.Or(compareKeys(a.Set.Key, b.Set.Key), compareApps(a.Row, b.Row))
@@ -31,7 +31,7 @@ func Sort(items []Item, q Query) {
 	}
 }
 
-// sortWorst keeps the order within a rank, which is that of [Items].
+// sortWorst keeps the order of [Items] within a rank.
 func sortWorst(items []Item) {
 	var buckets [ranks][]Item
 	for _, i := range items {

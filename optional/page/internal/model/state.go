@@ -28,10 +28,10 @@ var (
 // NoPhase is the phase of a row whose Application has had no operation.
 const NoPhase = "None"
 
-// Unreachable is the condition of an Application whose cluster does not report.
+// Unreachable is the condition type of an Application whose cluster does not report.
 const Unreachable = string(status.ClusterUnreachable) + "Warning"
 
-// OneOf returns value if values has it, and otherwise if not.
+// OneOf returns value if it is in values, else otherwise.
 func OneOf(values []string, value, otherwise string) string {
 	if slices.Contains(values, value) {
 		return value
@@ -47,11 +47,10 @@ func Running(a *App) bool {
 	return a.Phase == argocd.OperationRunning || a.Phase == argocd.OperationTerminating
 }
 
-// ranks is how many values [rank] has.
+// ranks is the number of values of [rank].
 const ranks = 9
 
-// rank orders rows, the worst first: what is broken, what may be, what is on its way,
-// what is well.
+// rank orders rows from the worst: broken, possibly broken, changing, healthy.
 func rank(a *App) int {
 	switch a.Health {
 	case argocd.HealthDegraded:
@@ -86,8 +85,8 @@ func faulty(a *App) bool {
 	return false
 }
 
-// IsWarning reports whether a condition of a type is a warning only: by Argo CD's rule, but
-// for a cluster that does not report.
+// IsWarning reports whether a condition type is a warning. Argo CD's rule applies, except for a
+// cluster that does not report.
 func IsWarning(conditionType string) bool {
 	return strings.HasSuffix(conditionType, "Warning") && conditionType != Unreachable
 }

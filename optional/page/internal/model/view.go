@@ -15,23 +15,23 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// View is the fleet at one moment. It never changes.
+// View is the fleet at one time. It never changes.
 type View struct {
-	// Namespaces are those that have Applications, sorted.
+	// Namespaces are the namespaces with Applications, sorted.
 	Namespaces []string
 
 	made     time.Time
 	version  uint64
 	moved    uint64
-	sets     []*Set // by key; those without a name have the Applications that no ApplicationSet controls
+	sets     []*Set // by key; a set without a name has the Applications without an ApplicationSet
 	clusters map[string]Cluster
 
 	mu sync.Mutex
-	// overviews are by the namespaces that may be seen, before are those of the view before.
+	// overviews are keyed by the visible namespaces. before has those of the view before.
 	overviews, before map[string]*Overview
 }
 
-// maxOverviews is how many are kept: one for each group of viewers with other rights.
+// maxOverviews is how many overviews are kept: one for each group of viewers with the same rights.
 const maxOverviews = 8
 
 func newView(sets map[types.NamespacedName]*Set, clusters map[string]Cluster, version, moved uint64, now time.Time, before *View) *View {
@@ -52,13 +52,13 @@ func newView(sets map[types.NamespacedName]*Set, clusters map[string]Cluster, ve
 
 // Rights are what a viewer may see.
 type Rights struct {
-	// All: of every namespace.
+	// All is true for a viewer who may see every namespace.
 	All bool
-	// Namespaces are those that may be seen, sorted, unless it is all.
+	// Namespaces are the visible namespaces, sorted, unless All is true.
 	Namespaces []string
 }
 
-// Allow reports whether a namespace may be seen.
+// Allow reports whether the viewer may see a namespace.
 func (r Rights) Allow(namespace string) bool {
 	if r.All {
 		return true
@@ -67,31 +67,32 @@ func (r Rights) Allow(namespace string) bool {
 	return found
 }
 
-// Any reports whether anything may be seen.
+// Any reports whether the viewer may see anything.
 func (r Rights) Any() bool { return r.All || len(r.Namespaces) > 0 }
 
-// Overview is what a viewer may see of a [View]. It never changes, and all viewers with the
-// same rights share it.
+// Overview is the visible part of a [View]. It never changes, and all viewers with the same rights
+// share it.
 type Overview struct {
-	// Sets are the ApplicationSets by name.
+	// Sets are the ApplicationSets, sorted by name.
 	Sets  []*Set
 	Total Counts
-	// Version tells this one from what the same viewer may see at another moment.
+	// Version identifies the content for viewers with these rights.
 	Version string
-	// Worst are the same ApplicationSets by [CompareSets], Clusters and Groups are theirs.
+	// Worst are the same ApplicationSets sorted by [CompareSets]. Clusters and Groups belong to
+	// them.
 	Worst    func() []*Set
 	Clusters func() []ClusterCounts
 	Groups   func() []Group
-	// Undelivered are the Applications that have a state, by [CompareDelivery].
+	// Undelivered are the Applications with a state, sorted by [CompareDelivery].
 	Undelivered func() []*App
-	// Matrix is the heat map as [Matrix.MarshalBinary] makes it.
+	// Matrix returns the heat map in the form of [Matrix.MarshalBinary].
 	Matrix func() ([]byte, error)
 
 	clusters map[string]Cluster
 	all      []*Set
 }
 
-// Overview returns what a viewer may see.
+// Overview returns the part of the view that a viewer may see.
 func (v *View) Overview(r Rights) *Overview {
 	key := "*"
 	if !r.All {
@@ -104,7 +105,7 @@ func (v *View) Overview(r Rights) *Overview {
 	}
 	o := newOverview(v, r)
 	if before := v.before[key]; before != nil && before.Version == o.Version {
-		o = before // nothing of it has changed: what was made of it is still true
+		o = before // none of its content has changed
 	}
 	if len(v.overviews) >= maxOverviews {
 		clear(v.overviews)
@@ -119,7 +120,7 @@ func newOverview(v *View, r Rights) *Overview {
 	var number [8]byte
 	say := func(n uint64) {
 		binary.BigEndian.PutUint64(number[:], n)
-		_, _ = version.Write(number[:]) // a hash takes everything
+		_, _ = version.Write(number[:]) // writing to a hash returns no error
 	}
 	say(v.moved)
 	for _, s := range v.sets {
@@ -161,7 +162,7 @@ func (o *Overview) undelivered() (apps []*App) {
 	return apps
 }
 
-// Set returns one ApplicationSet; nil: the viewer may see none of that name.
+// Set returns one ApplicationSet, or nil if the viewer cannot see one of that name.
 func (o *Overview) Set(key types.NamespacedName) *Set {
 	at, found := slices.BinarySearchFunc(o.Sets, key, func(s *Set, key types.NamespacedName) int { return compareKeys(s.Key, key) })
 	if !found {
@@ -170,7 +171,7 @@ func (o *Overview) Set(key types.NamespacedName) *Set {
 	return o.Sets[at]
 }
 
-// Find returns an Application and its ApplicationSet, which has no name where there is none.
+// Find returns an Application and its ApplicationSet, which has no name if there is none.
 func (o *Overview) Find(key types.NamespacedName) (Item, bool) {
 	for _, s := range o.all {
 		if s.Key.Namespace != key.Namespace {
@@ -185,7 +186,7 @@ func (o *Overview) Find(key types.NamespacedName) (Item, bool) {
 	return Item{}, false
 }
 
-// Cluster returns what is known about a ManagedCluster.
+// Cluster returns the state of a ManagedCluster.
 func (o *Overview) Cluster(name string) Cluster {
 	c := o.clusters[name]
 	c.Name = name

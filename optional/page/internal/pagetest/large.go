@@ -25,7 +25,7 @@ var services = []string{"api", "worker", "frontend", "gateway", "cache", "ingest
 
 var regions = []string{"eu-west", "eu-north", "us-east", "us-west", "ap-south"}
 
-// errors of Argo CD as they come, with what differs between Applications.
+// errors are typical errors of Argo CD, with parts that differ between Applications.
 var errors = []struct{ kind, message string }{
 	{"SyncError", "Failed sync attempt to REVISION: one or more objects failed to apply, reason: deployments.apps \"APP\" is forbidden: exceeded quota: compute, requested: limits.cpu=4, used: limits.cpu=30, limited: limits.cpu=32 (retried 5 times)."},
 	{"ComparisonError", "Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = authentication required: Repository not found: https://git.example.com/APP.git"},
@@ -34,8 +34,8 @@ var errors = []struct{ kind, message string }{
 	{"ApplyFailedError", "Application APP: Apply failed with 1 conflict: conflict with \"kubectl-edit\" using argoproj.io/v1alpha1: .spec.source.targetRevision"},
 }
 
-// Large returns a fleet of ApplicationSets, each with an Application on every cluster, most
-// of them well. The same numbers make the same fleet.
+// Large returns a fleet of ApplicationSets, each with an Application on every cluster. Most of them
+// are healthy. The same arguments return the same fleet.
 func Large(sets, clusters int, now time.Time) *model.Fleet {
 	f := model.NewFleet()
 	f.Replace(Applications(sets, clusters, now))
@@ -48,9 +48,9 @@ func Large(sets, clusters int, now time.Time) *model.Fleet {
 
 func cluster(i int) string { return fmt.Sprintf("%s-%02d", regions[i%len(regions)], i/len(regions)+1) }
 
-// Applications returns those of such a fleet.
+// Applications returns the Applications of such a fleet.
 func Applications(sets, clusters int, now time.Time) (all []*model.App) {
-	dice := rand.New(rand.NewPCG(18, 2026)) //nolint:gosec // a fleet to look at, no secret
+	dice := rand.New(rand.NewPCG(18, 2026)) //nolint:gosec // random data for a test, no secret
 	for n := range sets {
 		team := teams[n%len(teams)]
 		name := fmt.Sprintf("%s-%s", team, services[n/len(teams)%len(services)])
@@ -79,14 +79,14 @@ func application(dice *rand.Rand, set types.NamespacedName, cluster string, lost
 	case lost:
 		r.Health, r.Sync = "Unknown", "Unknown"
 		r.Conditions = []v1alpha1.Condition{{Type: model.Unreachable, Message: "cluster " + cluster + " is not available since " + now.Add(-47*time.Minute).UTC().Format(time.RFC3339) + " (Registration agent stopped updating its lease); last report: health Healthy, sync Synced"}}
-	case n%97 == 3 && p < 600: // a set that is going wrong
+	case n%97 == 3 && p < 600: // a set with errors
 		r.Health, r.Sync, r.Phase = "Degraded", "OutOfSync", "Failed"
 		broken(0)
 	case n%61 == 7 && p < 450:
 		r.Sync = "Unknown"
 		r.Health = "Unknown"
 		broken(1)
-	case n%23 == 5 && p < 500: // a new revision comes
+	case n%23 == 5 && p < 500: // a set with a new revision
 		r.Health, r.Sync, r.Phase = "Progressing", "Synced", "Running"
 		r.Revision = revision(set.Name + " next")
 	case p < 4:
@@ -106,7 +106,7 @@ func application(dice *rand.Rand, set types.NamespacedName, cluster string, lost
 	return App(set, r)
 }
 
-// revision returns what could be a commit.
+// revision returns a text that looks like a commit.
 func revision(of string) string {
 	sum := sha256.Sum256([]byte(of))
 	return hex.EncodeToString(sum[:20])

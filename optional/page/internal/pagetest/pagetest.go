@@ -1,8 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pagetest has a fleet that does not exist, for the tests of the page, its benchmark
-// and its pictures.
+// Package pagetest has artificial fleets for the tests of the page, its benchmark and its pictures.
 package pagetest
 
 import (
@@ -29,7 +28,7 @@ type Row struct {
 	Conditions                                   []v1alpha1.Condition
 }
 
-// App returns the Application that a row describes, well unless it says otherwise.
+// App returns the Application of a row. It is healthy and synced unless the row has other values.
 func App(set types.NamespacedName, r Row) *model.App {
 	a := &model.App{Conditions: r.Conditions, Facts: model.Facts{
 		Namespace: set.Namespace, Name: r.Name, Set: set.Name, Cluster: r.Cluster, Work: r.Name + "-1a2b3",
@@ -42,18 +41,18 @@ func App(set types.NamespacedName, r Row) *model.App {
 	return a
 }
 
-// Undelivered returns an Application that has a state.
+// Undelivered returns an Application with a state.
 func Undelivered(f model.Facts) *model.App {
 	f.Health, f.Sync = cmp.Or(f.Health, "Unknown"), cmp.Or(f.Sync, "Unknown")
 	return &model.App{Facts: f}
 }
 
-// Available returns a ManagedCluster that is.
+// Available returns an available ManagedCluster.
 func Available(name string) model.Cluster {
 	return model.Cluster{Cluster: status.Cluster{Name: name, Exists: true, Available: true}}
 }
 
-// Remove takes all Applications of an ApplicationSet away.
+// Remove removes all Applications of an ApplicationSet.
 func Remove(f *model.Fleet, set types.NamespacedName, now time.Time) {
 	if s := f.View(now.Add(model.Interval)).Overview(model.Rights{All: true}).Set(set); s != nil {
 		for _, a := range s.Rows {
@@ -62,7 +61,7 @@ func Remove(f *model.Fleet, set types.NamespacedName, now time.Time) {
 	}
 }
 
-// Resources are what each ApplicationSet deploys.
+// Resources returns the resources of every ApplicationSet.
 func Resources(context.Context, types.NamespacedName) ([]v1alpha1.ResourceRef, error) {
 	return []v1alpha1.ResourceRef{
 		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "app", Name: "app"},
@@ -71,32 +70,32 @@ func Resources(context.Context, types.NamespacedName) ([]v1alpha1.ResourceRef, e
 	}, nil
 }
 
-// Tokens is an identity of tokens and the namespaces that they see; nil sees all.
+// Tokens is an Identity with fixed tokens and the namespaces that they may see. nil means all.
 type Tokens struct {
 	mu  sync.Mutex
 	all map[string][]string
-	// err is what every question is answered with, unless it is nil.
+	// err is the result of every call, unless it is nil.
 	err error
 }
 
-// NewTokens returns an identity.
+// NewTokens returns an Identity.
 func NewTokens(all map[string][]string) *Tokens { return &Tokens{all: maps.Clone(all)} }
 
-// Fail answers every question with an error; nil ends that.
+// Fail makes every call return an error. nil ends that.
 func (t *Tokens) Fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.err = err
 }
 
-// Revoke takes a token away.
+// Revoke removes a token.
 func (t *Tokens) Revoke(token string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.all, token)
 }
 
-// Known is that of an identity.
+// Known implements Identity of package server.
 func (t *Tokens) Known(token string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +103,7 @@ func (t *Tokens) Known(token string) bool {
 	return ok
 }
 
-// Authenticate is that of an identity; the viewer's name is the token.
+// Authenticate implements Identity. The name of the viewer is the token.
 func (t *Tokens) Authenticate(_ context.Context, token string) (*access.Viewer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,8 +116,7 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (*access.Viewer, 
 	return &access.Viewer{Name: token}, nil
 }
 
-// Rights is that of an identity: like a review, its answer is about the namespaces that are
-// there now.
+// Rights implements Identity. Like a review, it only returns existing namespaces.
 func (t *Tokens) Rights(_ context.Context, v *access.Viewer, there []string) (model.Rights, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

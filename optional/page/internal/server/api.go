@@ -14,7 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
 
-// The data of the page as JSON. Fields are added, never changed.
+// These types are the JSON data of the page. Fields may be added, and are never changed.
 type (
 	apiList[T any] struct {
 		Items []T `json:"items"`
@@ -71,7 +71,7 @@ type (
 	}
 )
 
-// api answers as JSON what pages shows.
+// api returns as JSON what pages shows.
 type api struct{ pages *pages }
 
 func answerJSON(make page) func(*visit) {
@@ -89,7 +89,7 @@ func answerJSON(make page) func(*visit) {
 	}
 }
 
-// matching returns the items whose text has the one that is searched for, ignoring case.
+// matching returns the items whose text contains the searched text, ignoring case.
 func matching[T any](all []T, q model.Query, text func(T) string) []T {
 	if q.Text == "" {
 		return all
@@ -97,7 +97,7 @@ func matching[T any](all []T, q model.Query, text func(T) string) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(item T) bool { return !strings.Contains(strings.ToLower(text(item)), strings.ToLower(q.Text)) })
 }
 
-// part returns one page of a list, each item as the API says it.
+// part returns one page of a list, with each item in the form of the API.
 func part[T, U any](v *visit, all []T, q model.Query, convert func(T) U) apiList[U] {
 	p := model.Slice(len(all), q)
 	list := apiList[U]{Total: len(all), Items: []U{}}
@@ -209,5 +209,5 @@ func (s *Server) matrix(v *visit) {
 		return
 	}
 	v.w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = v.w.Write(data) // the client is gone: there is nothing to report to
+	_, _ = v.w.Write(data) // the client has disconnected, so there is nowhere to report it
 }

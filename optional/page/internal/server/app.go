@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/ui"
 )
 
-// appPage is all that is known about one Application.
+// appPage shows everything about one Application.
 func (p *pages) appPage(v *visit) (any, error) {
 	item, found := v.fleet.Find(types.NamespacedName{Namespace: v.r.PathValue("namespace"), Name: v.r.PathValue("name")})
 	if !found {
@@ -53,8 +53,8 @@ func (p *pages) appPage(v *visit) (any, error) {
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
 
-// kubectl returns a line for a shell. A name that is none of Kubernetes' is quoted: it
-// may have come from an annotation.
+// kubectl returns a command for a shell. It quotes a name that is not valid in Kubernetes, because
+// the name may come from an annotation.
 func kubectl(verb, name, namespace string) string {
 	return "kubectl " + verb + " " + shell(name) + " -n " + shell(namespace)
 }
@@ -66,7 +66,7 @@ func shell(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// hubPage lists the Applications that have a state.
+// hubPage lists the Applications with a state.
 func (p *pages) hubPage(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {

@@ -21,7 +21,7 @@ func (p *pages) allApps(v *visit) (any, error) {
 	return p.list(v, view, model.Items(v.fleet.Sets, ""), nil)
 }
 
-// setPage lists those of one ApplicationSet.
+// setPage lists the Applications of one ApplicationSet.
 func (p *pages) setPage(v *visit) (any, error) {
 	set, err := p.set(v)
 	if err != nil {
@@ -36,7 +36,7 @@ func (p *pages) setPage(v *visit) (any, error) {
 	}
 	revisions := set.Revisions()
 	if len(revisions) == 1 {
-		revisions = nil // nothing is being rolled out
+		revisions = nil // no rollout is running
 	}
 	for _, r := range revisions[:min(len(revisions), maxRevisions)] {
 		if r.Name != "" {
@@ -46,7 +46,7 @@ func (p *pages) setPage(v *visit) (any, error) {
 	return p.list(v, view, model.Items([]*model.Set{set}, ""), nil)
 }
 
-// addResources adds what the report of an ApplicationSet says that it deploys.
+// addResources adds the resources in the report of an ApplicationSet.
 func (p *pages) addResources(v *visit, view *ui.Apps, set types.NamespacedName) {
 	resources, err := p.resources(v.r.Context(), set)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *pages) addResources(v *visit, view *ui.Apps, set types.NamespacedName) 
 	}
 }
 
-// clusterPage lists those on one cluster.
+// clusterPage lists the Applications on one cluster.
 func (p *pages) clusterPage(v *visit) (any, error) {
 	cluster := v.r.PathValue("cluster")
 	items := model.Items(v.fleet.Sets, cluster)
@@ -72,7 +72,7 @@ func (p *pages) clusterPage(v *visit) (any, error) {
 	return p.list(v, view, items, nil)
 }
 
-// errorPage lists those with one error.
+// errorPage lists the Applications with one error.
 func (p *pages) errorPage(v *visit) (any, error) {
 	hash := v.r.PathValue("hash")
 	groups := v.fleet.Groups()
@@ -86,7 +86,7 @@ func (p *pages) errorPage(v *visit) (any, error) {
 	return p.list(v, view, model.Filter(model.Items(v.fleet.Sets, ""), model.Query{Error: hash}), &g)
 }
 
-// list fills a page of Applications.
+// list fills a page with Applications.
 func (p *pages) list(v *visit, view *ui.Apps, items []model.Item, of *model.Group) (any, error) {
 	q, err := v.query()
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *pages) list(v *visit, view *ui.Apps, items []model.Item, of *model.Grou
 	for _, i := range rows {
 		row := p.row(v, i, of)
 		if row.SetName == view.Only {
-			row.SetName = "" // the heading says it
+			row.SetName = "" // the heading has it
 		}
 		view.Table.Rows = append(view.Table.Rows, row)
 	}
@@ -131,7 +131,7 @@ func (p *pages) row(v *visit, i model.Item, of *model.Group) ui.Row {
 	}
 	for _, c := range a.Conditions {
 		if of != nil && model.NewCause(c, a) != of.Cause {
-			continue // on the page of an error, the message is that error's
+			continue // on the page of an error, the message is the heading
 		}
 		row.Condition = &ui.Condition{Type: c.Type, Message: c.Message}
 		break
@@ -183,7 +183,7 @@ func facets(f model.Facets, path string, q model.Query) []ui.Filter {
 	}
 }
 
-// errorFilter leads to the most frequent errors, and to the one that is selected.
+// errorFilter returns links to the most frequent errors, and to the selected one.
 func errorFilter(errors []model.ErrorFacet, path string, q model.Query) ui.Filter {
 	view := ui.Filter{Name: "Error"}
 	for i, e := range errors {

@@ -11,10 +11,10 @@ import (
 	"sync"
 )
 
-// buffered is a response that is made as a whole before any of it is sent, so that what it
-// takes to make it does not depend on how fast it is read.
+// buffered is a response that is complete before any of it is sent. So the resources for making it
+// do not depend on how fast the client reads.
 type buffered struct {
-	http.ResponseWriter // to send it to
+	http.ResponseWriter // where it is sent
 	code                int
 	body                bytes.Buffer
 }
@@ -32,13 +32,13 @@ func (b *buffered) Write(data []byte) (int, error) {
 	return b.body.Write(data)
 }
 
-// compressors are kept, since each has a good half of a MiB of its own.
+// compressors are reused, because each needs more than half a MiB.
 var compressors = sync.Pool{New: func() any {
-	to, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
+	to, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return to
 }}
 
-// compress makes the body shorter for a client that takes it so.
+// compress compresses the body if the client accepts that.
 func (b *buffered) compress(r *http.Request) {
 	if b.body.Len() == 0 || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		return
@@ -55,12 +55,12 @@ func (b *buffered) compress(r *http.Request) {
 	b.Header().Add("Vary", "Accept-Encoding")
 	var short bytes.Buffer
 	to.Reset(&short)
-	_, _ = to.Write(b.body.Bytes()) // a buffer takes everything
+	_, _ = to.Write(b.body.Bytes()) // writing to a buffer returns no error
 	_ = to.Close()
 	b.body = short
 }
 
-// drop removes the answer and the headers that describe its body, so that a refusal takes its place.
+// drop removes the body and the headers that describe it, so that a refusal can replace them.
 func (b *buffered) drop() {
 	b.code, b.body = 0, bytes.Buffer{}
 	b.Header().Del("Content-Encoding")
@@ -70,5 +70,5 @@ func (b *buffered) send() {
 	if b.code != 0 {
 		b.ResponseWriter.WriteHeader(b.code)
 	}
-	_, _ = b.ResponseWriter.Write(b.body.Bytes()) // without a reader there is nothing to report
+	_, _ = b.ResponseWriter.Write(b.body.Bytes()) // the client has disconnected, so there is nowhere to report it
 }

@@ -8,10 +8,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/ui"
 )
 
-// fewSets is how many ApplicationSets it shows at a time: there is more to see on it.
+// fewSets is how many ApplicationSets the first page shows, because it has other content as well.
 const fewSets = 12
 
-// fleetPage is the first page: all that a viewer may see, at a glance.
+// fleetPage is the first page: a summary of everything that a viewer may see.
 func (p *pages) fleetPage(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {
@@ -48,7 +48,7 @@ func (p *pages) fleetPage(v *visit) (any, error) {
 	return view, nil
 }
 
-// clustersPage lists the clusters, which is the heat map as a table.
+// clustersPage lists the clusters, with the content of the heat map as a table.
 func (p *pages) clustersPage(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {

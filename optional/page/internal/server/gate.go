@@ -24,7 +24,8 @@ type gate struct {
 	secure   bool
 }
 
-// cookieName is the session's; browsers take one with the prefix over TLS only.
+// cookieName returns the name of the session's cookie. Browsers accept one with the prefix only
+// over TLS.
 func (g *gate) cookieName() string {
 	if g.secure {
 		return "__Host-session"
@@ -33,7 +34,8 @@ func (g *gate) cookieName() string {
 }
 
 func (g *gate) cookie(value string) *http.Cookie {
-	// Lax: a link in a chat or a mail leads to the page, not to the login. The page only shows.
+	// With Lax, a link in a chat or a mail leads to the page and not to the login. The page changes
+	// nothing.
 	return &http.Cookie{Name: g.cookieName(), Value: value, Path: "/", HttpOnly: true, Secure: g.secure, SameSite: http.SameSiteLaxMode} //nolint:gosec // plain text is for loopback only, see Flags.Validate
 }
 
@@ -47,8 +49,8 @@ func (g *gate) sessionOf(v *visit) (cookie, token string, err error) {
 	return c.Value, token, err
 }
 
-// identify authenticates a request by the token that a proxy in front passes on, else, also
-// when the hub does not know that one, by the session's.
+// identify authenticates a request by the token that a proxy passes on. Without one, or if the hub
+// does not accept it, the session's token counts.
 func (g *gate) identify(ctx context.Context, v *visit) error {
 	_, token, err := g.sessionOf(v)
 	bearer, ok := strings.CutPrefix(v.r.Header.Get("Authorization"), "Bearer ")
@@ -64,8 +66,8 @@ func (g *gate) identify(ctx context.Context, v *visit) error {
 	return g.authenticate(ctx, v, token)
 }
 
-// authenticate finds out whose token it is. One that was never accepted waits for its turn, so
-// that those of strangers keep nobody else waiting.
+// authenticate returns the user of a token. A token that was never accepted waits in a separate
+// queue, so that strangers do not delay other users.
 func (g *gate) authenticate(ctx context.Context, v *visit, token string) (err error) {
 	refused := func() {}
 	if !g.identity.Known(token) {
@@ -82,7 +84,7 @@ func (g *gate) authenticate(ctx context.Context, v *visit, token string) (err er
 	return err
 }
 
-// authorize finds out what a viewer may see.
+// authorize reviews what a viewer may see.
 func (g *gate) authorize(ctx context.Context, v *visit) error {
 	view := g.fleet.View(v.now)
 	rights, err := g.identity.Rights(ctx, v.viewer, view.Namespaces)
@@ -102,7 +104,7 @@ var errNothing = &problem{
 		" in one, which ClusterRole multicluster-integrations-page-viewer has. A new right counts after a minute.",
 }
 
-// Identity says who a viewer is and what they may see; [access.Access] does.
+// Identity authenticates viewers and returns their rights. [access.Access] implements it.
 type Identity interface {
 	// Known reports whether a token was accepted before.
 	Known(token string) bool

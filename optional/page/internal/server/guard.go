@@ -13,7 +13,7 @@ import (
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// guarded puts what holds for every request around a handler.
+// guarded adds the checks of every request to a handler.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next) // only the login form is not a GET
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,8 +30,8 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 		defer s.recover(w, r)
 		switch {
 		case !s.knownHost(r.Host):
-			// A name that leads here without our knowledge may be an attacker's, with
-			// the browser of a viewer who is logged in.
+			// An unknown name for this server may belong to an attacker who uses the browser of a
+			// logged-in viewer.
 			http.Error(w, "this page is not served under that name; --page-host lists the names", http.StatusMisdirectedRequest)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 			h.Set("Allow", "GET, HEAD")
@@ -64,8 +64,8 @@ func hostName(host string) string {
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// isLocal reports whether a name is of the browser's own machine: other servers have it, too,
-// and a browser would insist on TLS for them.
+// isLocal reports whether a name belongs to the browser's own machine. Other servers use the same
+// name, and a browser would then require TLS for them.
 func isLocal(host string) bool {
 	name := hostName(host)
 	ip := net.ParseIP(name)

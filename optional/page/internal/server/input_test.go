@@ -40,7 +40,7 @@ func TestTenantsSeeTheirOwn(t *testing.T) {
 
 const hostile = `<img src=x onerror=alert(1)>"'&{{.}}</textarea><script>alert(2)</script>`
 
-// Whatever a managed cluster says is shown as text.
+// Every text from a managed cluster is shown as text.
 func TestPages_escapeHostileText(t *testing.T) {
 	w := newWorld(t, func(o *Options) {
 		o.Resources = func(context.Context, types.NamespacedName) ([]v1alpha1.ResourceRef, error) {

@@ -16,33 +16,34 @@ import (
 )
 
 const (
-	// Requests a second of one user, and how many may come at once: a browser that opens a
-	// user's pages again asks for all of them and their styles in one moment.
+	// These limit the requests of one user per second, and their burst. A browser that restores a
+	// user's pages requests all of them and their styles at once.
 	userRate  = 20
 	userBurst = 60
-	// Refused tokens a second of one address, and how many at once.
+	// These limit rejected tokens from one address per second, and their burst.
 	failureRate  = 5
 	failureBurst = 20
-	// maxStrangers is how many tokens that were never accepted are reviewed at once,
-	// maxTrying how many of one address.
+	// maxStrangers limits the parallel reviews of tokens that were never accepted, and maxTrying
+	// those from one address.
 	maxStrangers = 8
 	maxTrying    = 4
-	// maxKeys is how many users, and how many addresses, are remembered.
+	// maxKeys limits how many users, and how many addresses, are remembered.
 	maxKeys = 1000
-	// keepFor is how long; a limiter is full again long before.
+	// keepFor is how long they are remembered. A limiter is full again much earlier.
 	keepFor = time.Hour
-	// maxBuilding is how many answers are made at once, maxUserAnswers how many of one user are
-	// made or sent. maxSending is how many bytes wait for their readers, maxUserSending how
-	// many of one user.
+	// maxBuilding limits the answers that are made in parallel, and maxUserAnswers the answers of
+	// one user that are made or sent. maxSending limits the bytes that wait to be read, and
+	// maxUserSending those of one user.
 	maxBuilding    = 4
 	maxUserAnswers = 4
 	maxSending     = 16 << 20
 	maxUserSending = 4 << 20
-	// turnTimeout is how long a request waits for its turn.
+	// turnTimeout is how long a request may wait.
 	turnTimeout = 10 * time.Second
 )
 
-// limits bound what requests cost. A user's never depend on those of others, but for memory.
+// limits bound the cost of requests. A user's limits do not depend on other users, except for
+// memory.
 type limits struct {
 	building, sending, strangers *semaphore.Weighted
 	users                        *cache.LRUExpireCache // *user by name
@@ -55,7 +56,7 @@ type user struct {
 	answers, sending *semaphore.Weighted
 }
 
-// origin is where requests of strangers come from.
+// origin is the address of an unknown client.
 type origin struct {
 	refused *rate.Limiter
 	trying  *semaphore.Weighted
@@ -68,15 +69,15 @@ func newLimits() *limits {
 	}
 }
 
-// user returns what bounds a user's requests.
+// user returns the limits of a user.
 func (l *limits) user(name string) *user {
 	return entry(l.users, name, func() *user {
 		return &user{rate.NewLimiter(userRate, userBurst), semaphore.NewWeighted(maxUserAnswers), semaphore.NewWeighted(maxUserSending)}
 	})
 }
 
-// stranger waits for the turn of a request with a token that was never accepted; refused is
-// to be called when it is not accepted, and end in any case.
+// stranger waits until a request with an unknown token may be reviewed. The caller calls refused if
+// the token is rejected, and end in any case.
 func (l *limits) stranger(r *http.Request) (end, refused func(), err error) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -101,8 +102,8 @@ func (l *limits) stranger(r *http.Request) (end, refused func(), err error) {
 	return func() { all(); own() }, func() { from.refused.Allow() }, nil
 }
 
-// entry returns what is cached, or makes it. Of two that are made at the same moment the
-// last one counts.
+// entry returns the cached value, or creates it. If two callers create it at the same time, the
+// last one is kept.
 func entry[T any](in *cache.LRUExpireCache, key string, make func() T) T {
 	if cached, ok := in.Get(key); ok {
 		if e, ok := cached.(T); ok {
@@ -114,7 +115,7 @@ func entry[T any](in *cache.LRUExpireCache, key string, make func() T) T {
 	return e
 }
 
-// turn waits for a part of what there is; end gives it back.
+// turn acquires n of a semaphore. end releases them.
 func turn(ctx context.Context, of *semaphore.Weighted, n int64) (end func(), ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()

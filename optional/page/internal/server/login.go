@@ -17,18 +17,17 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/ui"
 )
 
-// maxForm is how long the login form may be.
+// maxForm is the highest number of bytes of the login form.
 const maxForm = 8 << 10
 
-// What the login complains of.
+// These are the complaints of the login form.
 const (
 	noForm       = "This form is too large or not one."
 	longToken    = "This token is too long for a browser's cookie. Use one with fewer groups, or an OAuth proxy in front."
 	unknownToken = "The hub does not accept this token; it may have expired."
 )
 
-// loginForms makes all forms of the login, by what they complain of: showing one to a stranger
-// makes nothing.
+// loginForms renders the login form with each complaint. So showing it to a stranger costs nothing.
 func loginForms(look *ui.UI) (map[string][]byte, error) {
 	forms := map[string][]byte{}
 	for _, complaint := range []string{"", noForm, longToken, unknownToken, errTooMany.text, errBusy.text, access.ErrUnavailable.Error()} {
@@ -44,13 +43,13 @@ func loginForms(look *ui.UI) (map[string][]byte, error) {
 	return forms, nil
 }
 
-// showLogin shows the form, or leads on who has a session already.
+// showLogin shows the form. A viewer with a session is redirected.
 func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
 	v := &visit{w: w, r: r, now: s.Now()}
 	if _, token, err := s.gate.sessionOf(v); err == nil {
 		switch err := s.gate.authenticate(r.Context(), v, token); {
 		case err == nil:
-			http.Redirect(w, r, ownPath(r.URL.Query().Get("to")), http.StatusSeeOther) //nolint:gosec // ownPath has made it a path of this page
+			http.Redirect(w, r, ownPath(r.URL.Query().Get("to")), http.StatusSeeOther) //nolint:gosec // ownPath returns a path of this page
 			return
 		case !errors.Is(err, access.ErrUnknown):
 			s.refuse(v, err)
@@ -63,10 +62,10 @@ func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
 func (s *Server) askToken(w http.ResponseWriter, code int, complaint string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(s.forms[complaint]) // the client is gone: there is nothing to report to
+	_, _ = w.Write(s.forms[complaint]) // the client has disconnected, so there is nowhere to report it
 }
 
-// login takes a token. The form is sent to the address that it is at, which says where to go on.
+// login accepts a token. The form is sent to its own address, which has the path of the next page.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
@@ -94,7 +93,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, s.gate.cookie(s.gate.sessions.Seal(token, s.Now())))
-	http.Redirect(w, r, ownPath(r.URL.Query().Get("to")), http.StatusSeeOther) //nolint:gosec // ownPath has made it a path of this page
+	http.Redirect(w, r, ownPath(r.URL.Query().Get("to")), http.StatusSeeOther) //nolint:gosec // ownPath returns a path of this page
 }
 
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
@@ -107,7 +106,7 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
-// ownPath returns a path of this page, so that a login leads nowhere else.
+// ownPath returns a path of this page, so that a login redirects to no other site.
 func ownPath(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||

@@ -19,11 +19,11 @@ import (
 
 // argo has the addresses of Argo CDs.
 type argo struct {
-	// hub is that of the hub's; empty: it is not linked to.
+	// hub is the address of the hub's Argo CD, or "" for no link.
 	hub string
 }
 
-// links lead to the Argo CDs that show the Application.
+// links returns links to the Argo CDs that show the Application.
 func (a *argo) links(v *visit, app *model.App) (links []ui.Link) {
 	if to := a.onHub(app); to != "" {
 		links = append(links, ui.Link{Name: "In the hub's Argo CD", Path: to})
@@ -41,7 +41,8 @@ func (a *argo) onHub(app *model.App) string {
 	return a.hub + join("applications", app.Namespace, app.Name)
 }
 
-// onManaged searches: on a managed cluster the Application may be in another namespace.
+// onManaged returns a search, because the Application may be in another namespace on a managed
+// cluster.
 func (a *argo) onManaged(v *visit, app *model.App) string {
 	address := v.fleet.Cluster(app.Cluster).ArgoCD
 	if address == "" {
@@ -50,7 +51,7 @@ func (a *argo) onManaged(v *visit, app *model.App) string {
 	return address + "/applications?search=" + url.QueryEscape(app.Name)
 }
 
-// undelivered returns the Applications that have a state and that match.
+// undelivered returns the Applications that have a state and match.
 func (p *pages) undelivered(v *visit, match func(*model.App) bool) (apps []*model.App) {
 	for _, a := range v.fleet.Undelivered() {
 		if match(a) {
@@ -60,8 +61,8 @@ func (p *pages) undelivered(v *visit, match func(*model.App) bool) (apps []*mode
 	return apps
 }
 
-// set returns the ApplicationSet of the address. One that the viewer may not see is not
-// there: a request does not reveal what exists.
+// set returns the ApplicationSet of the address. If the viewer may not see it, it is not found, so
+// that a request does not disclose what exists.
 func (p *pages) set(v *visit) (*model.Set, error) {
 	set := v.fleet.Set(types.NamespacedName{Namespace: v.r.PathValue("namespace"), Name: v.r.PathValue("name")})
 	if set == nil {
@@ -75,7 +76,7 @@ const largest = 5
 
 func setPath(set *model.Set) string { return join("sets", set.Key.Namespace, set.Key.Name) }
 
-// pages makes views of what a viewer may see.
+// pages builds the views of a viewer.
 type pages struct {
 	argo      argo
 	leases    func() []model.Lease
@@ -88,7 +89,7 @@ var menu = []ui.Link{
 	{Name: "Errors", Path: "/errors"}, {Name: "Not delivered", Path: "/hub"},
 }
 
-// base returns what every page has; the page of a problem does not follow changes.
+// base returns the content of every page. The page of a problem does not refresh itself.
 func (p *pages) base(v *visit, name, title string) ui.Base {
 	b := ui.Base{Page: name, Title: title, Now: ui.NewWhen(v.now, v.now), Nav: slices.Clone(menu)}
 	for i := range b.Nav {
@@ -118,7 +119,7 @@ func (p *pages) base(v *visit, name, title string) ui.Base {
 	return b
 }
 
-// silent returns the Leases of controllers that seem not to work.
+// silent returns the Leases of controllers that seem not to be running.
 func (p *pages) silent(v *visit) []model.Lease {
 	return slices.DeleteFunc(slices.Clone(p.leases()), func(l model.Lease) bool { return !l.Old(v.now) })
 }

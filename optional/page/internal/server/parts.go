@@ -15,27 +15,27 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
 
-// Options of a server.
+// Options are the settings of a server.
 type Options struct {
 	Fleet    *model.Fleet
 	Identity Identity
-	// Synced reports whether the fleet is known since the start.
+	// Synced reports whether the fleet is complete after the start.
 	Synced func() bool
-	// Leases returns when the controllers last said that they work.
+	// Leases returns the last renewals of the controllers' Leases.
 	Leases func() []model.Lease
-	// Resources returns what an ApplicationSet deploys.
+	// Resources returns the resources of an ApplicationSet.
 	Resources func(ctx context.Context, set types.NamespacedName) ([]v1alpha1.ResourceRef, error)
-	// Hosts are the names under which the page is served.
+	// Hosts are the host names under which the page is served.
 	Hosts []string
-	// Secure: it is served over TLS, and so is its cookie.
+	// Secure is true if the page is served over TLS, so that its cookie is sent over TLS only.
 	Secure bool
-	// ArgoCDURL is that of the hub's Argo CD; empty: it is not linked to.
+	// ArgoCDURL is the address of the hub's Argo CD, or "" for no links.
 	ArgoCDURL string
 	Log       logr.Logger
 	Now       func() time.Time
 }
 
-// Server is the page. [New] makes one.
+// Server serves the page. [New] returns one.
 type Server struct {
 	Options
 	ui     *ui.UI
@@ -43,8 +43,8 @@ type Server struct {
 	gate   *gate
 	limits *limits
 	hosts  map[string]struct{}
-	// forms are the login's, by what they complain of.
+	// forms are the login forms by complaint.
 	forms map[string][]byte
-	// process tells the versions of this process from those of another.
+	// process identifies this process in versions.
 	process string
 }

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package server serves the page: it reads from memory, asks the API server who a viewer is,
-// what they may see and what one report says, and changes nothing.
+// Package server serves the page from memory. It asks the API server only for the viewer, the
+// viewer's rights, and the content of one report. It changes nothing.
 package server
 
 import (
@@ -36,7 +36,7 @@ func New(o Options) (*Server, error) {
 	return s, err
 }
 
-// Handler returns what serves the page.
+// Handler returns the handler of all requests.
 func (s *Server) Handler() http.Handler {
 	m := http.NewServeMux()
 	p := s.pages
@@ -72,8 +72,8 @@ func (s *Server) Handler() http.Handler {
 	return s.guarded(m)
 }
 
-// visited authenticates and authorizes a request before it hands it on, unless the client has
-// what there is.
+// visited authenticates and authorizes a request. It calls next unless the client already has the
+// present version.
 func (s *Server) visited(next func(*visit)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{w: w, r: r, now: s.Now()}
@@ -103,8 +103,9 @@ func (s *Server) visited(next func(*visit)) http.Handler {
 	})
 }
 
-// version changes with all that an answer depends on besides its address: what the viewer may
-// see, which controllers are silent, and, since pages say how long ago something was, the minute.
+// version changes with everything on which an answer depends, except its address: what the viewer
+// may see, which controllers are silent, and the minute, because pages show how long ago something
+// was.
 func (s *Server) version(v *visit) string {
 	silent := ""
 	for _, l := range s.pages.silent(v) {
@@ -113,7 +114,7 @@ func (s *Server) version(v *visit) string {
 	return fmt.Sprintf(`"%s-%s-%d%s"`, s.process, v.fleet.Version, v.now.Unix()/60, silent)
 }
 
-// built makes an answer within the limits and sends it as a whole.
+// built makes an answer within the limits and sends it when it is complete.
 func (s *Server) built(next func(*visit)) func(*visit) {
 	return func(v *visit) {
 		ctx := v.r.Context()

@@ -354,7 +354,7 @@ func TestVersion_nothingIsSentWhileNothingChanges(t *testing.T) {
 	}
 }
 
-// A page of another process, with versions of its own, is read anew.
+// A page of another process, with other versions, is read again.
 func TestVersion_isOfOneProcess(t *testing.T) {
 	version := newWorld(t).get("/", "all").Header.Get("ETag")
 	if code := newWorld(t).get("/", "all", header("If-None-Match", version)).StatusCode; code != http.StatusOK {
@@ -362,7 +362,7 @@ func TestVersion_isOfOneProcess(t *testing.T) {
 	}
 }
 
-// The page says when a controller seems not to work, and how old the rows may be.
+// The page shows if a controller seems not to be running, and how old the rows may be.
 func TestPages_sayWhenAControllerIsSilent(t *testing.T) {
 	var leases atomic.Pointer[[]model.Lease]
 	leases.Store(&[]model.Lease{{Controller: "propagation", Renewed: noon}, {Controller: "aggregation", Renewed: noon}})
@@ -418,7 +418,7 @@ func TestTransportSecurity_isNotOfLocalhost(t *testing.T) {
 	}
 }
 
-// Tokens that were never accepted wait for each other, and nobody else waits for them.
+// Tokens that were never accepted wait for each other, and delay no other user.
 func TestLimits_strangersWaitForEachOther(t *testing.T) {
 	w := newWorld(t)
 	held := make(chan struct{})

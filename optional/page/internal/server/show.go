@@ -19,7 +19,7 @@ import (
 
 var fragments = []string{"notices", "summary", "facets", "rows", "leases"}
 
-// show writes a page, or the parts of it that are requested.
+// show writes a page, or its requested parts.
 func (s *Server) show(make page) func(*visit) {
 	return func(v *visit) {
 		view, err := make(v)
@@ -50,7 +50,7 @@ func (s *Server) show(make page) func(*visit) {
 	}
 }
 
-// write renders a whole page before anything of it is sent.
+// write renders a whole page before it sends anything.
 func (s *Server) write(v *visit, code int, view any) {
 	body := &bytes.Buffer{}
 	if err := s.ui.Page(body, view); err != nil {
@@ -65,10 +65,10 @@ func (s *Server) send(v *visit, code int, body *bytes.Buffer) {
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.Header().Add("Vary", fragmentHeader)
 	v.w.WriteHeader(code)
-	_, _ = v.w.Write(body.Bytes()) // the client is gone: there is nothing to report to
+	_, _ = v.w.Write(body.Bytes()) // the client has disconnected, so there is nowhere to report it
 }
 
-// baseOf returns what every view has.
+// baseOf returns the Base of a view.
 func baseOf(view any) ui.Base {
 	b, _ := reflect.ValueOf(view).FieldByName("Base").Interface().(ui.Base)
 	return b
@@ -83,12 +83,12 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", a.Type)
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(a.Data) // the client is gone: there is nothing to report to
+	_, _ = w.Write(a.Data) // the client has disconnected, so there is nowhere to report it
 }
 
 // refuse answers a request that cannot be served.
 func (s *Server) refuse(v *visit, err error) {
-	v.w.Header().Del("ETag") // a client that has the refusal asks again
+	v.w.Header().Del("ETag") // a client that has the refusal requests the page again
 	var p *problem
 	switch {
 	case errors.Is(err, access.ErrUnknown):
@@ -100,7 +100,7 @@ func (s *Server) refuse(v *visit, err error) {
 		return
 	case errors.As(err, &p):
 	case v.r.Context().Err() != nil:
-		return // the client has gone
+		return // the client has disconnected
 	case errors.Is(err, access.ErrUnavailable):
 		s.Log.Error(err, "cannot review the token of a reader of the page")
 		p = &problem{http.StatusServiceUnavailable, "The hub does not answer", access.ErrUnavailable.Error()}

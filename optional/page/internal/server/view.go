@@ -21,7 +21,7 @@ func address(path string, q model.Query) string {
 	return path
 }
 
-// join makes a path of names, each of which stays one segment.
+// join returns a path of names. Each name stays one segment.
 func join(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -31,7 +31,7 @@ func join(parts ...string) string {
 	return b.String()
 }
 
-// counts makes a view of counts; each health leads to path, narrowed by it.
+// counts returns the view of counts. Each health links to path, filtered by it.
 func counts(c model.Counts, path string, q model.Query) ui.Counts {
 	view := ui.Counts{
 		Applications: c.Applications, Healthy: c.Healthy(), NotHealthy: c.NotHealthy(), OutOfSync: c.OutOfSync(), Failed: c.Failed(),
@@ -53,7 +53,7 @@ func counts(c model.Counts, path string, q model.Query) ui.Counts {
 		if health != model.Healths[len(model.Healths)-1] {
 			view.Worst = append(view.Worst, link)
 		}
-		// What is there is seen, however small its share.
+		// Each part is visible, however small its share.
 		width := max(4, n*1000/c.Applications)
 		view.Bar = append(view.Bar, ui.Segment{Class: strings.ToLower(health), X: at, Width: width})
 		at += width
@@ -63,10 +63,10 @@ func counts(c model.Counts, path string, q model.Query) ui.Counts {
 	return view
 }
 
-// running is the place of the last phase that is worth a word: those after it are well.
+// running is the index of the last phase that is shown. Later ones are successful.
 var running = slices.Index(model.Phases, argocd.OperationRunning)
 
-// links lead to what is counted, each narrowed by its name; fine ones are left out.
+// links returns a link for each count, filtered by its name. It leaves out fine ones.
 func links(names []string, counts []int, fine, path string, query func(name string) model.Query) (all []ui.Link) {
 	for i, name := range names {
 		if counts[i] > 0 && name != fine {
@@ -76,7 +76,7 @@ func links(names []string, counts []int, fine, path string, query func(name stri
 	return all
 }
 
-// paged makes a view of a page of a list.
+// paged returns the view of a page of a list.
 func paged(p model.Page, path string, q model.Query) ui.Paged {
 	view := ui.Paged{Page: ui.Pager{From: p.From, To: p.To, Total: p.Total, Beyond: p.Beyond}}
 	if p.Number > 1 {
@@ -90,8 +90,8 @@ func paged(p model.Page, path string, q model.Query) ui.Paged {
 	return view
 }
 
-// shown returns the items of a page: those that belong there, or, for a page that is
-// open already, those that stand there, in their order; and the IDs that belong there.
+// shown returns the items of a page, and the IDs of the items that belong there now. For a page
+// that is open already, it returns the items that the page shows, in the same order.
 func shown[T any](v *visit, all, sorted []T, p model.Page, id func(T) string) (items []T, order string) {
 	belong := sorted[max(0, p.From-1):p.To]
 	ids := make([]string, len(belong))
@@ -138,7 +138,7 @@ func search(path, hint string, q model.Query) ui.Search {
 	return view
 }
 
-// states counts the Applications of the hub by state; those that are as they should be are left out.
+// states counts the Applications of the hub by state. It leaves out those without a state.
 func states(apps []*model.App, selected string) []ui.Link {
 	var links []ui.Link
 	for _, state := range model.States {

@@ -19,14 +19,14 @@ type visit struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	viewer *access.Viewer
-	// fleet is what the viewer may see of it; nil before that is known.
+	// fleet is what the viewer may see. It is nil until that is known.
 	fleet *model.Overview
 	now   time.Time
-	// version is that of the answer.
+	// version is the version of the answer.
 	version string
 }
 
-// page makes the view of a page, or says why not.
+// page builds the view of a page, or returns why it cannot.
 type page func(*visit) (view any, err error)
 
 // problem is why a page cannot be shown.
@@ -61,10 +61,10 @@ func writeError(w http.ResponseWriter, code int, err error) {
 func writeJSON(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(value) // the client is gone: there is nothing to report to
+	_ = json.NewEncoder(w).Encode(value) // the client has disconnected, so there is nowhere to report it
 }
 
-// query reads what the address asks for.
+// query parses the query of the address.
 func (v *visit) query() (model.Query, error) {
 	q, err := model.ParseQuery(v.r.URL.Query())
 	if err != nil {
@@ -74,18 +74,18 @@ func (v *visit) query() (model.Query, error) {
 }
 
 const (
-	// fragmentHeader asks for parts of a page: summary, facets, rows, divided by commas.
+	// fragmentHeader requests parts of a page: summary, facets, rows, separated by commas.
 	fragmentHeader = "X-Fragment"
-	// rowsHeader names the rows that are shown, by their IDs: these are sent again, in
-	// the same order, whatever belongs in their place now.
+	// rowsHeader lists the IDs of the shown rows. These are sent again in the same order, even if
+	// other rows belong there by now.
 	rowsHeader = "X-Rows"
 )
 
-// since reads a time that Argo CD wrote.
+// since parses a time that Argo CD wrote.
 func (v *visit) since(stamp string) *ui.When {
 	t, err := time.Parse(time.RFC3339, stamp)
 	if err != nil {
-		return nil // an empty one, or none: nothing to show
+		return nil // empty or invalid: nothing to show
 	}
 	return ui.NewWhen(t, v.now)
 }

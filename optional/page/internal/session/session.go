@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package session seals a token into a cookie that only this process can open. Nothing
-// is stored: after a restart one logs in again, and replicas share nothing.
+// Package session seals a token into a cookie that only this process can open. It stores nothing.
+// So a user has to log in again after a restart, and replicas share no state.
 package session
 
 import (
@@ -18,25 +18,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 )
 
-// MaxToken is how long a token may be: a browser keeps cookies of at most 4 KiB.
+// MaxToken is the highest length of a token, because browsers limit cookies to 4 KiB.
 const MaxToken = 2900
 
-// lifetime is how long a session lasts, however long the token would.
+// lifetime is how long a session lasts, even if the token is valid for longer.
 const lifetime = 12 * time.Hour
 
-// stamp is the length of the time that a sealed token begins with.
+// stamp is the length of the time at the beginning of a sealed token.
 const stamp = len("2006-01-02T15:04:05Z")
 
-// ErrInvalid is what a cookie is that this process has not sealed, or that has expired.
+// ErrInvalid means that the cookie was not sealed by this process, or has expired.
 var ErrInvalid = errors.New("the session is over: log in again")
 
-// maxEnded is how many sessions that were ended before their time are remembered.
+// maxEnded is how many sessions are remembered that were ended by a logout.
 const maxEnded = 10_000
 
 // Sealer seals and opens. It is safe for concurrent use.
 type Sealer struct {
 	aead  cipher.AEAD
-	ended *cache.LRUExpireCache // by hash of what a cookie's value decodes to
+	ended *cache.LRUExpireCache // by hash of the decoded cookie value
 }
 
 // New returns a sealer with a random key.
@@ -56,7 +56,7 @@ func New() (*Sealer, error) {
 	return &Sealer{aead, cache.NewLRUExpireCache(maxEnded)}, nil
 }
 
-// Seal returns a cookie's value that holds the token.
+// Seal returns a cookie's value with the sealed token.
 func (s *Sealer) Seal(token string, now time.Time) string {
 	plain := append([]byte(now.UTC().Format(time.RFC3339)+" "), token...)
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, nil)) //nolint:gosec // NewGCMWithRandomNonce makes the nonce
@@ -80,7 +80,7 @@ func (s *Sealer) Open(value string, now time.Time) (string, error) {
 	return string(plain[stamp+1:]), nil
 }
 
-// End makes a cookie's value invalid before its time.
+// End makes a cookie's value invalid before it expires.
 func (s *Sealer) End(value string) {
 	if sealed, err := base64.RawURLEncoding.DecodeString(value); err == nil {
 		s.ended.Add(sha256.Sum256(sealed), nil, lifetime)

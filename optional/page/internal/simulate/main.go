@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command simulate serves the page over a fleet that does not exist, on a loopback
-// address without TLS: to look at, for the pictures, and for the tests in a browser,
-// which write to its standard input what is to change, a line each.
+// Command simulate serves the page with an artificial fleet, on a loopback address without TLS. It
+// is for reviews, for the pictures, and for the tests in a browser. Those write changes of the
+// fleet to its standard input, one on each line.
 package main
 
 import (
@@ -40,7 +40,7 @@ type change struct {
 	Condition      string
 	Revoke         string
 	Remove         bool
-	// Outage: the API server does not answer, from now on or no longer.
+	// Outage starts or ends an outage of the API server.
 	Outage *bool
 }
 
@@ -64,7 +64,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", *address) //nolint:noctx // for as long as the process
+	listener, err := net.Listen("tcp", *address) //nolint:noctx // it lives as long as the process
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func run() error {
 	return (&http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second}).Serve(listener)
 }
 
-// follow makes the changes that come, and ends with them.
+// follow applies the changes, and ends with the process at the end of the input.
 func follow(fleet *model.Fleet, tokens *pagetest.Tokens) {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ui is how the page looks: templates, style, and a script that the page works
-// without. All of it is in the binary.
+// Package ui has the templates, styles and scripts of the page, embedded in the binary. The page
+// works without the scripts.
 package ui
 
 import (
@@ -37,12 +37,12 @@ type UI struct {
 	names  map[string]string
 }
 
-// script is the only asset that names another one.
+// script is the only asset that imports another one.
 const script = "page.js"
 
 var types = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
-// New reads what is embedded.
+// New parses the embedded files.
 func New() (*UI, error) {
 	u := &UI{assets: map[string]Asset{}, names: map[string]string{}}
 	files, err := assets.ReadDir("assets")
@@ -76,7 +76,7 @@ func (u *UI) Asset(name string) (Asset, bool) {
 	return a, ok
 }
 
-// Page writes a whole page; view has a field Base, which names it.
+// Page writes a whole page. Its template is named by the field Base of view.
 func (u *UI) Page(w io.Writer, view any) error {
 	if err := u.pages.ExecuteTemplate(w, "layout", view); err != nil {
 		return fmt.Errorf("render a page: %w", err)
@@ -92,12 +92,12 @@ func (u *UI) Fragment(w io.Writer, page, fragment string, view any) error {
 	return nil
 }
 
-// HasFragment reports whether a page has a part of a name.
+// HasFragment reports whether a page has a part of that name.
 func (u *UI) HasFragment(page, fragment string) bool {
 	return u.pages.Lookup(u.fragment(page, fragment)) != nil
 }
 
-// fragment returns the template of a part: the page's own, or what all pages have.
+// fragment returns the template of a part: the page's own, or the shared one.
 func (u *UI) fragment(page, fragment string) string {
 	if fragment == "notices" || fragment == "leases" {
 		return fragment
@@ -121,7 +121,7 @@ func (u *UI) functions() template.FuncMap {
 	}
 }
 
-// Number returns a number with its thousands apart.
+// Number returns a number with separated thousands.
 func Number(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -130,10 +130,10 @@ func Number(n int) string {
 	return s
 }
 
-// When is a moment as a page shows it.
+// When is a time in the forms that a page shows.
 type When struct{ Stamp, Ago, For, Clock string }
 
-// NewWhen returns a moment seen from now; nil for the zero time.
+// NewWhen returns a time relative to now, or nil for the zero time.
 func NewWhen(t, now time.Time) *When {
 	if t.IsZero() {
 		return nil
@@ -161,7 +161,7 @@ func lasting(d time.Duration) string {
 	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
 
-// short returns as much of a revision as identifies it to a person.
+// short returns the first part of a revision, enough for a person to recognise it.
 func short(revision string) string {
 	switch {
 	case revision == "":

@@ -3,27 +3,27 @@
 
 package ui
 
-// What the templates are filled with. Paths are addresses of the page itself, made by
-// the server; every other text may come from a managed cluster and is shown as text.
+// These types are the data of the templates. Paths are addresses of the page itself, from the
+// server. All other texts may come from a managed cluster and are shown as text.
 
-// Base is what every page has.
+// Base is the content of every page.
 type Base struct {
 	// Page names the template.
 	Page, Title string
 	User        string
 	Nav         []Link
-	// Version is that of what is shown; empty: the page does not change.
+	// Version is the version of the content, or "" for a page that does not change.
 	Version string
 	Notices []string
-	// Leases are of the controllers that write what is shown.
+	// Leases are the Leases of the controllers that write the content.
 	Leases []Lease
-	// Now is when it was read; nil: it is always the same.
+	// Now is when the content was read, or nil for a page that does not change.
 	Now *When
-	// Refresh is after how many seconds the page asks again; 0: never.
+	// Refresh is the number of seconds until the page refreshes itself. 0 means never.
 	Refresh int
 }
 
-// Lease is when a controller last said that it works; nil: it never did.
+// Lease is the last renewal of a controller's Lease, or nil.
 type Lease struct {
 	Controller string
 	Renewed    *When
@@ -34,9 +34,9 @@ type Link struct {
 	Name, Path string
 	Current    bool
 	Count      int
-	// State: the name is one that has a shape.
+	// State is true if the name has a symbol.
 	State bool
-	// Text says more than the name.
+	// Text has more details than the name.
 	Text string
 }
 
@@ -44,9 +44,9 @@ type Link struct {
 type Counts struct {
 	Applications, Healthy, NotHealthy, OutOfSync, Failed int
 	Health                                               []Link
-	// Sync and Operations are what is not as it should be, or under way.
+	// Sync and Operations are the counts of what is not synced, or running.
 	Sync, Operations []Link
-	// Worst are the healths that something has, but for Healthy.
+	// Worst are the counts of healths other than Healthy, without zeros.
 	Worst []Link
 	Bar   []Segment
 }
@@ -67,7 +67,7 @@ type Row struct {
 	More                                          int
 }
 
-// Condition is one of a row, or an error and what it has in common.
+// Condition is a condition of a row, or an error with its common text.
 type Condition struct {
 	Type, Message, Path string
 	Warning             bool
@@ -78,38 +78,38 @@ type Table struct {
 	Caption string
 	Columns []Link
 	Rows    []Row
-	// Order holds the IDs of the rows that belong here now, whichever are shown.
+	// Order has the IDs of the rows that belong here now, whichever are shown.
 	Order string
 }
 
-// Pager leads through a list.
+// Pager has the links to the other pages of a list.
 type Pager struct {
 	From, To, Total int
 	Beyond          bool
 }
 
-// Paged is a pager as templates want it.
+// Paged is a pager in the form of the templates.
 type Paged struct {
 	Page           Pager
 	Previous, Next string
 }
 
-// Search is a form.
+// Search is a search form.
 type Search struct {
 	Action, Text, Hint, Clear string
 	Hidden                    []Hidden
 }
 
-// Hidden is a value that a form keeps.
+// Hidden is a hidden value of a form.
 type Hidden struct{ Name, Value string }
 
-// Filter is a group of values that a list can be narrowed to.
+// Filter is a group of values by which a list can be filtered.
 type Filter struct {
 	Name   string
 	Values []Link
 }
 
-// Group is an error and how many have it.
+// Group is an error and the numbers of who has it.
 type Group struct {
 	Hash, Path, Type, Text string
 	Warning                bool
@@ -135,7 +135,7 @@ type Counted struct {
 type Fleet struct {
 	Base   Base
 	Counts Counts
-	// Legend: the counts are links. Where a list can be filtered, the filters are.
+	// Legend is true if the counts are links. A list with filters does not need them.
 	Legend                        bool
 	Sets, Clusters, StaleClusters int
 	Hub                           []Link
@@ -147,12 +147,12 @@ type Fleet struct {
 	Pager                         Paged
 }
 
-// Apps is a page of Applications: all, those of an ApplicationSet, of a cluster, or
-// with an error.
+// Apps is a page of Applications: all of them, or those of an ApplicationSet, of a cluster, or with
+// an error.
 type Apps struct {
 	Base         Base
 	Heading, Sub string
-	// Only is the ApplicationSet of all rows; empty: they are of several.
+	// Only is the ApplicationSet of all rows, or "" if there are several.
 	Only      string
 	Cluster   *ClusterStatus
 	Error     *Condition
@@ -165,7 +165,7 @@ type Apps struct {
 	Table     Table
 	Pager     Paged
 	Resources []Resource
-	// Unread: the resources are missing, since the report could not be read.
+	// Unread is true if the resources are missing because the report could not be read.
 	Unread bool
 }
 
@@ -195,13 +195,13 @@ type Errors struct {
 	Pager  Paged
 }
 
-// HubApp is an Application of the hub that has something to say.
+// HubApp is an Application of the hub with a state.
 type HubApp struct {
 	ID, Path, State, Name, Namespace, Set, Cluster, Message, Kubectl, Health, Sync string
 	Since                                                                          *When
 }
 
-// Hub is the page of these.
+// Hub is the page of these Applications.
 type Hub struct {
 	Base   Base
 	States []Link
@@ -222,16 +222,16 @@ type App struct {
 	Links                                        []Link
 }
 
-// Command is a line for a shell.
+// Command is a command for a shell.
 type Command struct{ What, Line string }
 
-// Login asks for a token.
+// Login is the page of the login form.
 type Login struct {
 	Base             Base
 	Problem, Command string
 }
 
-// Problem says what is not possible.
+// Problem is the page of an error.
 type Problem struct {
 	Base          Base
 	Heading, Text string

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package appset reads of an ApplicationSet which placement decisions its generators
-// select, as generator clusterDecisionResource of Argo CD 2.14 to 3.5 does.
+// Package appset finds out which placement decisions the generators of an ApplicationSet select, by
+// the rules of generator clusterDecisionResource in Argo CD 2.14 to 3.5.
 package appset
 
 import (
@@ -16,12 +16,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// RefreshAnnotation makes Argo CD's ApplicationSet controller generate again. It looks at
-// the key only, and removes it at the end of a pass without error.
+// RefreshAnnotation makes Argo CD's ApplicationSet controller run the generators again. The
+// controller only checks the key, and removes it after a successful pass.
 const RefreshAnnotation = "argocd.argoproj.io/application-set-refresh"
 
-// ApplicationSet is as much of one as decides when it is refreshed. Once trimmed it has no
-// Spec.
+// ApplicationSet has the fields that decide when an ApplicationSet is refreshed. After [Trim] it
+// has no Spec.
 type ApplicationSet struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -31,14 +31,14 @@ type ApplicationSet struct {
 	Selectors []Selector `json:"-"`
 }
 
-// ApplicationSetList is a list of them.
+// ApplicationSetList is a list of ApplicationSets.
 type ApplicationSetList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []ApplicationSet `json:"items"`
 }
 
-// AddToScheme registers ApplicationSets as this package reads them.
+// AddToScheme registers the ApplicationSet of this package.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(argocd.GroupVersion, &ApplicationSet{}, &ApplicationSetList{})
 	metav1.AddToGroupVersion(s, argocd.GroupVersion)
@@ -64,20 +64,21 @@ func (l *ApplicationSetList) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// Refreshing is whether a refresh is asked for and not done.
+// Refreshing reports whether a requested refresh is not done yet.
 func (a *ApplicationSet) Refreshing() bool {
 	_, refreshing := a.Annotations[RefreshAnnotation]
 	return refreshing
 }
 
-// Trim keeps of an ApplicationSet what this package reads, for the options of a cache.
+// Trim keeps the fields of an ApplicationSet that this package reads. It is the transform of a
+// cache.
 func Trim(in any) (any, error) {
 	a, ok := in.(*ApplicationSet)
 	if !ok {
 		return in, nil
 	}
 	kept := metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, UID: a.UID, ResourceVersion: a.ResourceVersion, Generation: a.Generation}
-	if value, there := a.Annotations[RefreshAnnotation]; there {
+	if value, exists := a.Annotations[RefreshAnnotation]; exists {
 		kept.Annotations = map[string]string{RefreshAnnotation: value}
 	}
 	if len(a.Spec) > 0 {
@@ -87,17 +88,17 @@ func Trim(in any) (any, error) {
 	return a, nil
 }
 
-// Selector is what one clusterDecisionResource generator selects.
+// Selector is the selection of one clusterDecisionResource generator.
 type Selector struct {
-	// ConfigMap that says which kind is selected, in Argo CD's namespace; empty: a template,
-	// so that it may be any.
+	// ConfigMap, in Argo CD's namespace, names the kind that is selected. If it is empty, it comes
+	// from a template and may be any ConfigMap.
 	ConfigMap string
-	// Name of a decision; empty: by Labels.
+	// Name is the name of a decision. If it is empty, Labels select.
 	Name   string
 	Labels labels.Selector
 }
 
-// Matches is whether a decision of that name and those labels is selected.
+// Matches reports whether a decision with that name and those labels is selected.
 func (s Selector) Matches(name string, of labels.Set) bool {
 	if s.Name != "" {
 		return s.Name == name
@@ -105,8 +106,8 @@ func (s Selector) Matches(name string, of labels.Set) bool {
 	return s.Labels.Matches(of)
 }
 
-// most is how many generators of an ApplicationSet are looked at; those of one that matrix
-// and merge have nested count, too.
+// most is how many generators of an ApplicationSet are read, including those within matrix and
+// merge generators.
 const most = 100
 
 type generator struct {
@@ -118,7 +119,7 @@ type generator struct {
 	Matrix, Merge json.RawMessage
 }
 
-// selectors never fails: what has another type than Argo CD gives it selects nothing there,
+// selectors returns no error. A value whose type differs from Argo CD's selects nothing in Argo CD
 // either.
 func selectors(spec json.RawMessage) (found []Selector) {
 	left := most
@@ -148,8 +149,8 @@ func selectors(spec json.RawMessage) (found []Selector) {
 	return found
 }
 
-// selectorOf returns false where Argo CD refuses the generator. A template in a matrix is
-// filled in from another generator, which only Argo CD runs: it is taken to select everything.
+// selectorOf returns false if Argo CD rejects the generator. A template within a matrix is filled
+// in by another generator, which only Argo CD runs. It counts as selecting everything.
 func selectorOf(configMap, name string, by *metav1.LabelSelector) (Selector, bool) {
 	labelled := len(by.MatchLabels) > 0 || len(by.MatchExpressions) > 0
 	if configMap == "" || labelled == (name != "") {

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is the placement binary without its process: flags and what they start.
+// Package command has the flags of the placement binary and starts its controller.
 package command
 
 import (
@@ -41,7 +41,7 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.Var(c.argocd.Flag(), "argocd-namespace", "`namespace` of the hub's Argo CD, where generators of its ApplicationSets read placement decisions, whatever namespace the ApplicationSets are in; may be repeated, or separated by commas, for further Argo CDs")
 }
 
-// Validate names every flag with an impossible value.
+// Validate returns an error that names every flag with an invalid value.
 func (c *Command) Validate() error { return c.argocd.Validate("argocd-namespace") }
 
 // Run works until ctx ends.

@@ -35,8 +35,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// The benchmarks run Argo CD's own ApplicationSet controller (bin/argocd) beside placement:
-// make bench-placement.
+// The benchmarks run Argo CD's own ApplicationSet controller (bin/argocd) with placement: make
+// bench-placement.
 
 // applications are those on the hub, from a watch.
 type applications struct {

@@ -1,12 +1,12 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package refresh sets Argo CD's refresh annotation on ApplicationSets when the clusters
-// that their generators select may have changed. The ApplicationSet controller watches neither
-// PlacementDecisions nor, for clusterDecisionResource, its cluster Secrets.
+// Package refresh sets Argo CD's refresh annotation on ApplicationSets if the clusters that their
+// generators select may have changed. The ApplicationSet controller does not watch
+// PlacementDecisions. For clusterDecisionResource it does not watch its cluster Secrets either.
 //
-// What a refresh was asked for is kept in memory for each ApplicationSet, as a digest of
-// its decisions. While an annotation is there nothing is written; when the controller has
-// removed it, decisions that have changed meanwhile differ from the digest. A process that
-// starts has no digests and asks for each ApplicationSet once, at a pace.
+// For each ApplicationSet, a digest in memory identifies the decisions of its last refresh. While
+// the annotation exists, nothing is written. When the controller has removed it, decisions that
+// have changed in the meantime differ from the digest. A new process has no digests and requests a
+// refresh of each ApplicationSet once, at intervals.
 package refresh

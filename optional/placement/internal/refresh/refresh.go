@@ -32,25 +32,25 @@ import (
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
 const (
-	// quiet is how long decisions must stay as they are, and longest how long is waited for
-	// that: OCM writes the decisions of a Placement one by one, and each of them first
-	// without its clusters.
+	// quiet is how long decisions must not change before a refresh, and longest is the highest wait
+	// for that. OCM writes the decisions of a Placement one by one, and each of them first without
+	// its clusters.
 	quiet, longest = 100 * time.Millisecond, time.Second
-	// pace is the time between two refreshes of ApplicationSets of which nothing is known.
+	// pace is the interval between refreshes of ApplicationSets without a digest.
 	pace = 100 * time.Millisecond
 )
 
-// digest is of the decisions that an ApplicationSet's generators select. It never repeats:
-// decisions that are again as they were may have been read in between.
+// digest identifies the decisions that an ApplicationSet's generators select. It never repeats: if
+// decisions change back, the controller may have read those in between.
 type digest [sha256.Size]byte
 
-// state is what is known of one ApplicationSet. Only the worker of that ApplicationSet reads
-// or writes it.
+// state is the memory of one ApplicationSet. Only the worker of that ApplicationSet reads or writes
+// it.
 type state struct {
-	// refreshed is what the last refresh was asked for.
+	// refreshed identifies the decisions of the last refresh.
 	refreshed digest
-	// latest are the decisions as they were seen last, since when, and since when they
-	// change.
+	// latest identifies the last observed decisions. The times are when they were first observed,
+	// and when the changes began.
 	latest            digest
 	since, changing   time.Time
 	pacedUntil        time.Time
@@ -65,18 +65,18 @@ type Reconciler struct {
 
 	mu     sync.Mutex
 	states map[types.NamespacedName]*state
-	next   time.Time // when the next unknown ApplicationSet is due
+	next   time.Time // when the next ApplicationSet without a digest may be refreshed
 }
 
-// Reconcile asks for a refresh of one ApplicationSet when its decisions are not those of the
-// last one.
+// Reconcile requests a refresh of one ApplicationSet if its decisions differ from those of the last
+// one.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	set := &appset.ApplicationSet{}
 	err := r.client.Get(ctx, request.NamespacedName, set)
 	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("get ApplicationSet %s: %w", request, err)
 	}
-	if len(set.Selectors) == 0 { // nor has one that is gone any
+	if len(set.Selectors) == 0 { // a deleted one has none either
 		r.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
@@ -86,7 +86,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	s, now := r.stateOf(request.NamespacedName), r.now()
 	if !selected {
-		// Its generator fails without a decision: Applications stay, and so would the annotation.
+		// Without a decision its generator fails: Applications stay, and the annotation would stay
+		// as well.
 		*s = state{known: true}
 		return ctrl.Result{}, nil
 	}
@@ -95,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	if set.Refreshing() {
 		s.isChanging = false
-		return ctrl.Result{}, nil // its removal is an event
+		return ctrl.Result{}, nil // its removal causes an event
 	}
 	if wait := s.wait(decisions, now); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
@@ -116,8 +117,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, nil
 }
 
-// refresh is refused when the ApplicationSet in the cache is not the latest: an annotation
-// that is there, but not seen yet, may be that of a pass which has read the decisions before.
+// refresh sets the annotation. The write conflicts if the ApplicationSet in the cache is not the
+// latest version. The latest one may have an annotation from a pass that has read the earlier
+// decisions.
 func (r *Reconciler) refresh(ctx context.Context, set *appset.ApplicationSet) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q,"annotations":{%q:"true"}}}`, set.ResourceVersion, appset.RefreshAnnotation)
 	target := argocd.ApplicationSetMetadata()
@@ -125,7 +127,7 @@ func (r *Reconciler) refresh(ctx context.Context, set *appset.ApplicationSet) er
 	return r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
 }
 
-// wait is how long decisions that have changed are to be waited for.
+// wait returns how long to wait for further changes of the decisions.
 func (s *state) wait(decisions digest, now time.Time) time.Duration {
 	if !s.isChanging {
 		s.isChanging, s.changing, s.since, s.latest = true, now, now, decisions
@@ -135,8 +137,8 @@ func (s *state) wait(decisions digest, now time.Time) time.Duration {
 	return min(quiet-now.Sub(s.since), longest-now.Sub(s.changing))
 }
 
-// waitForTurn spreads ApplicationSets of which no refresh is known, which are all of them
-// when the process starts: with a git generator each refresh is a request to its server.
+// waitForTurn delays ApplicationSets without a digest. After a start these are all of them, and
+// with a git generator each refresh is a request to the git server.
 func (r *Reconciler) waitForTurn(s *state, now time.Time) time.Duration {
 	if s.known {
 		return 0
@@ -170,8 +172,8 @@ func (r *Reconciler) forget(name types.NamespacedName) {
 	delete(r.states, name)
 }
 
-// decisionsOf returns a digest of the decisions that an ApplicationSet's generators select,
-// with the cluster Secret of each cluster, and whether there is any decision at all.
+// decisionsOf returns the digest of the decisions that an ApplicationSet's generators select, with
+// the cluster Secret of each cluster. selected is false if there is no decision.
 func (r *Reconciler) decisionsOf(ctx context.Context, set *appset.ApplicationSet) (of digest, selected bool, err error) {
 	var lines []string
 	for _, namespace := range r.namespacesOf(set.Namespace) {
@@ -205,13 +207,13 @@ func (r *Reconciler) decisionsOf(ctx context.Context, set *appset.ApplicationSet
 	slices.Sort(lines)
 	sum := sha256.New()
 	for _, line := range slices.Compact(lines) {
-		_, _ = sum.Write([]byte(line)) // a hash never fails
+		_, _ = sum.Write([]byte(line)) // writing to a hash returns no error
 	}
 	return digest(sum.Sum(nil)), selected, nil
 }
 
-// namespacesOf returns where the generators of an ApplicationSet read: always Argo CD's
-// namespace. An ApplicationSet elsewhere may be that of each of them.
+// namespacesOf returns the namespaces that the generators of an ApplicationSet read: always Argo
+// CD's namespace. An ApplicationSet in another namespace may belong to any Argo CD.
 func (r *Reconciler) namespacesOf(namespace string) []string {
 	if slices.Contains(r.argocd, namespace) {
 		return []string{namespace}
@@ -219,7 +221,7 @@ func (r *Reconciler) namespacesOf(namespace string) []string {
 	return r.argocd
 }
 
-// selectsDecisions is whether a generator selects PlacementDecisions: another kind is not
+// selectsDecisions reports whether a generator selects PlacementDecisions. Other kinds are not
 // watched.
 func selectsDecisions(s appset.Selector, kinds *corev1.ConfigMapList) bool {
 	return slices.ContainsFunc(kinds.Items, func(c corev1.ConfigMap) bool {

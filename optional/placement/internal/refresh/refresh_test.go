@@ -98,7 +98,7 @@ func TestRefresh_severalDecisions(t *testing.T) {
 
 // What changes while a refresh is under way may have been read or not. It is asked for once
 // more, when the first is done, however long that takes.
-func TestRefresh_changeWhileOneIsThere(t *testing.T) {
+func TestRefresh_changeWhileOneIsRunning(t *testing.T) {
 	writes, stop := start(t)
 	decide(t, "argocd", "p", "p-decision-1", "a")
 	newSet(t, "argocd", "set", fmt.Sprintf(byPlacement, "p"))

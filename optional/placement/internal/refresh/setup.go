@@ -30,9 +30,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Caches returns what [Setup] watches, for the options of the manager's cache: as much of
-// every ApplicationSet as package appset keeps, and in the namespaces of Argo CDs the
-// PlacementDecisions, what names their kind, and the names of registered clusters.
+// Caches returns the cache settings for [Setup]. The cache has the fields of ApplicationSets that
+// package appset keeps. In the namespaces of Argo CDs it has PlacementDecisions, the ConfigMaps
+// that name their kind, and the names of registered clusters.
 func Caches(argocdNamespaces []string) map[client.Object]cache.ByObject {
 	namespaces := map[string]cache.Config{}
 	for _, n := range argocdNamespaces {
@@ -49,14 +49,14 @@ func Caches(argocdNamespaces []string) map[client.Object]cache.ByObject {
 	}
 }
 
-// Setup adds the controller to mgr, whose cache must be limited to [Caches].
+// Setup adds the controller to mgr. Its cache must be limited to [Caches].
 func Setup(mgr ctrl.Manager, argocdNamespaces []string) error {
 	r := &Reconciler{client: mgr.GetClient(), argocd: argocdNamespaces, now: time.Now, states: map[types.NamespacedName]*state{}}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("refresh").
 		For(&appset.ApplicationSet{}, builder.WithPredicates(setChanged)).
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.selecting), builder.WithPredicates(decisionChanged)).
-		// A changed Secret is a rotated credential; that its cluster is there is what counts.
+		// A changed Secret is a rotated credential. Only the existence of its cluster counts.
 		Watches(secret(), handler.EnqueueRequestsFromMapFunc(r.reading), builder.WithPredicates(labelsChanged)).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.reading), builder.WithPredicates(predicate.NewPredicateFuncs(isPlacementGenerator))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: boot.Backoff()}).
@@ -74,7 +74,7 @@ func (r *Reconciler) selecting(ctx context.Context, decision client.Object) []re
 	})
 }
 
-// reading returns the ApplicationSets that read an object of Argo CD's namespace.
+// reading returns the ApplicationSets whose generators read an object of Argo CD's namespace.
 func (r *Reconciler) reading(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.requests(ctx, o.GetNamespace(), func(appset.Selector) bool { return true })
 }
@@ -82,7 +82,7 @@ func (r *Reconciler) reading(ctx context.Context, o client.Object) []reconcile.R
 func (r *Reconciler) requests(ctx context.Context, namespace string, matches func(appset.Selector) bool) (found []reconcile.Request) {
 	sets := &appset.ApplicationSetList{}
 	if err := r.client.List(ctx, sets, client.UnsafeDisableDeepCopy); err != nil {
-		return nil // a cache fails only when the process ends
+		return nil // reading a cache fails only when the process ends
 	}
 	for i := range sets.Items {
 		s := &sets.Items[i]
@@ -93,7 +93,7 @@ func (r *Reconciler) requests(ctx context.Context, namespace string, matches fun
 	return found
 }
 
-// setChanged leaves out the status, which Argo CD writes often.
+// setChanged ignores the status, which Argo CD writes often.
 var setChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, ok := e.ObjectOld.(*appset.ApplicationSet)
 	after, ok2 := e.ObjectNew.(*appset.ApplicationSet)
@@ -108,7 +108,7 @@ var decisionChanged = predicate.Or(predicate.LabelChangedPredicate{}, predicate.
 	return ok && ok2 && !slices.Equal(before.Status.Decisions, after.Status.Decisions)
 }})
 
-// isPlacementGenerator is whether a ConfigMap says that PlacementDecisions are selected.
+// isPlacementGenerator reports whether a ConfigMap selects PlacementDecisions.
 func isPlacementGenerator(o client.Object) bool {
 	c, ok := o.(*corev1.ConfigMap)
 	if !ok {
@@ -148,7 +148,7 @@ func trimDecision(in any) (any, error) {
 	return in, nil
 }
 
-// trimConfigMap empties ConfigMaps that have nothing to do with placements.
+// trimConfigMap removes the data of ConfigMaps that do not belong to placements.
 func trimConfigMap(in any) (any, error) {
 	if c, ok := in.(*corev1.ConfigMap); ok {
 		c.ObjectMeta, c.BinaryData = trimMeta(&c.ObjectMeta), nil

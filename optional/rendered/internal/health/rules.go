@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package health says when a resource on a managed cluster is healthy: as CEL
-// expressions, which the work agent there evaluates and reports as conditions of
-// the manifest. Argo CD's health check for ManifestWorks reads these conditions.
+// Package health has rules for the health of resources on a managed cluster. They are CEL
+// expressions. The work agent evaluates them and reports conditions of the manifest, which Argo
+// CD's health check for ManifestWorks reads.
 package health
 
 import (
@@ -13,17 +13,17 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Condition types that the rules set on a manifest. OCM sums them up over all
-// manifests of a work: Healthy is false when one is, Progressing true when one is.
-// Progressing=False beside Healthy=False means that waiting will not help.
+// These are the condition types that the rules set on a manifest. OCM combines them over all
+// manifests of a work: Healthy is false if one is, Progressing is true if one is. Progressing=False
+// with Healthy=False means that waiting will not help.
 const (
 	Healthy     = "Healthy"
 	Progressing = "Progressing"
 )
 
-// Rules returns the condition rules for resources of a kind; none for kinds that
-// are healthy as soon as they are there. A healthyWhen that is not empty replaces
-// what is known about the kind's health, and what a failure is stays.
+// Rules returns the condition rules for resources of a kind. It returns none for kinds that are
+// healthy as soon as they exist. A healthyWhen that is not empty replaces the rule of the kind's
+// health. The rules of its failures stay.
 func Rules(kind schema.GroupKind, healthyWhen string) []workv1.ConditionRule {
 	r, found := rules[kind]
 	if !found && strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io") {
@@ -39,7 +39,7 @@ func Rules(kind schema.GroupKind, healthyWhen string) []workv1.ConditionRule {
 		r.failed = "false"
 	}
 	if r.message != "" {
-		r.message = "result ? '' : (" + r.message + ")" // without words, the agent's own
+		r.message = "result ? '' : (" + r.message + ")" // without a message, the agent's default
 	}
 	return []workv1.ConditionRule{
 		{
@@ -53,9 +53,9 @@ func Rules(kind schema.GroupKind, healthyWhen string) []workv1.ConditionRule {
 	}
 }
 
-// ScrapeType returns how the agent learns of a change: it watches workloads, whose
-// health changes while a sync waits for it, and polls what else there is. An
-// agent has 50 watches, each for one resource in one namespace.
+// ScrapeType returns how the agent observes changes. It watches workloads, whose health changes
+// while a sync waits for it, and polls other kinds. An agent has 50 watches, each for one resource
+// in one namespace.
 func ScrapeType(kind schema.GroupKind) workv1.FeedbackScrapeType {
 	if rules[kind].workload {
 		return workv1.FeedbackWatchType
@@ -63,10 +63,10 @@ func ScrapeType(kind schema.GroupKind) workv1.FeedbackScrapeType {
 	return workv1.FeedbackPollType
 }
 
-// rule holds CEL expressions over "object". None may fail on an object that its
-// controller has not seen yet.
+// rule has CEL expressions over "object". None of them may fail for an object that its controller
+// has not processed yet.
 type rule struct {
-	healthy  string // true: it does what its spec wants
+	healthy  string // true: it is in the state of its spec
 	failed   string // true: it will not get there by itself; "": that cannot be seen
 	message  string // a string, shown while it is not healthy
 	workload bool
@@ -76,7 +76,7 @@ const (
 	conditions = "object.?status.?conditions.orValue([])"
 	observed   = "object.?status.?observedGeneration.orValue(0) >= object.metadata.generation"
 	replicas   = "object.?spec.?replicas.orValue(1)"
-	// replicaFailure says that pods cannot be created, for a quota or a policy.
+	// replicaFailure is true if pods cannot be created, because of a quota or a policy.
 	replicaFailure = conditions + ".exists(c, c.type == 'ReplicaFailure' && c.status == 'True')"
 )
 
@@ -106,8 +106,8 @@ var custom = rule{
 	message: "type(" + conditions + ") != list ? '' : " + messageOf("c.?type.orValue('') == 'Ready'", "'not ready'"),
 }
 
-// rules are those of Kubernetes' own kinds. Where Argo CD has a rule for the same
-// kind, this one agrees with it; a Deployment must also be rid of its old pods.
+// rules are the rules of Kubernetes' own kinds. If Argo CD has a rule for the same kind, this one
+// agrees with it. In addition, a Deployment must not have old pods.
 var rules = map[schema.GroupKind]rule{
 	{Group: "apps", Kind: "Deployment"}: {
 		healthy: observed + " && " + status("updatedReplicas") + " >= " + replicas + " && " + status("replicas") + " <= " + status("updatedReplicas") +

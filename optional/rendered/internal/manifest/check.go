@@ -12,8 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// Place gives namespaced objects that name no namespace the given one, and takes
-// objects that are known to be cluster-scoped out of theirs.
+// Place sets the namespace of namespaced objects without one, and removes the namespace of
+// cluster-scoped objects.
 func Place(manifests []Manifest, types *Types, namespace string) error {
 	for i := range manifests {
 		m := &manifests[i]
@@ -31,9 +31,8 @@ func Place(manifests []Manifest, types *Types, namespace string) error {
 	return nil
 }
 
-// Check refuses what must not or cannot be delivered: a Secret with data unless
-// secrets are allowed, an object that delivers others by itself, and two of the
-// same.
+// Check rejects manifests that must not or cannot be delivered: a Secret with data unless secrets
+// are allowed, an object that delivers others, and duplicates.
 func Check(manifests []Manifest, secretsAllowed bool) error {
 	type key struct {
 		schema.GroupKind

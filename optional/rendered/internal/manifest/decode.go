@@ -120,10 +120,9 @@ func checkStrings(metadata map[string]any, key string) error {
 	return nil
 }
 
-// normalize takes out, at every depth, what the API server would take out or what
-// no controller reads: fields that are null, and the empty status that marshalling
-// Go types leaves in an embedded object, such as a volume claim template. One null
-// that the API server drops makes an Application OutOfSync for ever.
+// normalize removes, at every depth, what the API server would drop or what no controller reads:
+// null fields, and the empty status that Go types add to an embedded object, such as a volume claim
+// template. A single null that the API server drops would make an Application OutOfSync forever.
 func normalize(object map[string]any) {
 	for key, value := range object {
 		if value == nil {

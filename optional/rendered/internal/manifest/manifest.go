@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifest reads what a tool rendered: a stream of YAML or JSON documents
-// becomes a list of Kubernetes objects in the form in which the API server would
-// store them inside a ManifestWork.
+// Package manifest parses the output of a rendering tool. A stream of YAML or JSON documents
+// becomes a list of Kubernetes objects, in the form in which the API server stores them inside a
+// ManifestWork.
 package manifest
 
 import (
@@ -16,11 +16,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// healthyWhenAnnotation on a manifest holds a CEL expression over its object that
-// says when it is healthy. It does not reach the managed cluster.
+// healthyWhenAnnotation on a manifest holds a CEL expression over its object for its health. It is
+// not delivered to the managed cluster.
 const healthyWhenAnnotation = contract.KeyPrefix + "healthy-when"
 
-// Manifest is one Kubernetes object. The exported fields say what Object says.
+// Manifest is one Kubernetes object. The exported fields have values of Object.
 type Manifest struct {
 	Group, Version, Kind, Namespace, Name string
 
@@ -64,8 +64,8 @@ func (m *Manifest) HealthyWhen() string {
 	return rule
 }
 
-// IsKept reports whether the object stays on the cluster when it is no longer
-// delivered: by Argo CD's own sync options, or because it holds what nobody brings back.
+// IsKept reports whether the object stays on the cluster when it is no longer delivered: by Argo
+// CD's own sync options, or because it holds data that cannot be restored.
 func (m *Manifest) IsKept() bool {
 	options := list(m.Annotation(argocd.SyncOptionsAnnotation))
 	return slices.Contains(options, argocd.OptionKeepOnPrune) || slices.Contains(options, argocd.OptionKeepOnDelete) ||
@@ -74,8 +74,8 @@ func (m *Manifest) IsKept() bool {
 
 const helmHookAnnotation, helmHookWeightAnnotation = "helm.sh/hook", "helm.sh/hook-weight"
 
-// Wave returns the object's sync wave. As in Argo CD, a Helm hook's weight counts
-// where there is no wave.
+// Wave returns the object's sync wave. As in Argo CD, the weight of a Helm hook counts if there is
+// no wave.
 func (m *Manifest) Wave() (int, error) {
 	for _, key := range []string{argocd.SyncWaveAnnotation, helmHookWeightAnnotation} {
 		text := m.Annotation(key)
@@ -91,8 +91,8 @@ func (m *Manifest) Wave() (int, error) {
 	return 0, nil
 }
 
-// Phase returns the phase of the sync that the object is a hook of, "" when it is
-// none. skip says that the object is not to be delivered at all.
+// Phase returns the sync phase of a hook, or "" for another object. skip is true if the object must
+// not be delivered.
 func (m *Manifest) Phase() (phase string, skip bool, err error) {
 	key, phases := argocd.HookAnnotation, argoCDPhases
 	values := list(m.Annotation(key))
@@ -124,8 +124,8 @@ var argoCDPhases = map[string]string{
 	argocd.HookSyncFail: argocd.HookSyncFail, argocd.HookPostDelete: argocd.HookPostDelete, argocd.HookSkip: argocd.HookSkip,
 }
 
-// helmPhases are Argo CD's. A hook of a verb that Argo CD does not have is skipped,
-// but pre-delete is not here: what it prepares would be deleted unprepared.
+// helmPhases are Argo CD's. A hook that Argo CD does not have is skipped, except for pre-delete,
+// because what it prepares would be deleted unprepared.
 var helmPhases = map[string]string{
 	"crd-install": "", "pre-install": argocd.HookPreSync, "pre-upgrade": argocd.HookPreSync,
 	"post-install": argocd.HookPostSync, "post-upgrade": argocd.HookPostSync, "post-delete": argocd.HookPostDelete,

@@ -11,17 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Types knows of each kind its resource and its scope, without asking any API
-// server: the managed cluster's cannot be read. What Kubernetes itself serves is
-// known; of other kinds, CustomResourceDefinitions in the same render and the
-// Application's parameters say.
+// Types has the resource and the scope of each kind without an API server, because the managed
+// cluster's cannot be read. It includes the kinds of Kubernetes itself. CustomResourceDefinitions
+// in the same render and the Application's parameters add others.
 type Types struct {
 	resources     map[schema.GroupKind]string
 	clusterScoped map[schema.GroupKind]bool
 }
 
-// NewTypes returns what is known with these manifests and parameters. Kinds are
-// written "Kind.group", or "Kind" in the core group.
+// NewTypes returns the types for these manifests and parameters. Kinds are written "Kind.group", or
+// "Kind" in the core group.
 func NewTypes(manifests []Manifest, plurals map[string]string, clusterScoped []string) *Types {
 	t := &Types{
 		// The one kind of Kubernetes' own for which the general rule does not hold.
@@ -80,7 +79,7 @@ func (t *Types) IsGuessed(gk schema.GroupKind) bool {
 	return t.resources[gk] == "" && builtInClusterScoped[gk.Group] == "" && !slices.Contains(builtInNamespaced, gk.Group)
 }
 
-// IsClusterScoped reports whether a kind is known to live outside namespaces.
+// IsClusterScoped reports whether a kind is known as cluster-scoped.
 func (t *Types) IsClusterScoped(gk schema.GroupKind) bool { return t.clusterScoped[gk] }
 
 // IsDefinition reports whether the object is a CustomResourceDefinition.
@@ -88,8 +87,8 @@ func (m *Manifest) IsDefinition() bool {
 	return m.Group == "apiextensions.k8s.io" && m.Kind == "CustomResourceDefinition"
 }
 
-// holdsData reports whether with the object goes what it alone does not say: data of a volume,
-// or all objects of a namespace or of a custom kind.
+// holdsData reports whether deleting the object deletes data outside its manifest: data of a
+// volume, or all objects of a namespace or of a custom kind.
 func (m *Manifest) holdsData() bool {
 	return m.IsNamespace() || m.IsDefinition() || m.Group == "" && (m.Kind == "PersistentVolumeClaim" || m.Kind == "PersistentVolume")
 }

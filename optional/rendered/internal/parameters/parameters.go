@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The tools that render. Auto looks at what the source holds.
+// These are the tools that render. Auto depends on the files of the source.
 const (
 	Auto      = "auto"
 	Directory = "directory"
@@ -27,7 +27,7 @@ const (
 // MaxShards bounds how many ManifestWorks one group of manifests is spread over.
 const MaxShards = 256
 
-// Parameters are an Application's choices. The zero value is not valid, see [Parse].
+// Parameters are an Application's parameters. The zero value is not valid (see [Parse]).
 type Parameters struct {
 	Tool            string
 	Namespace       string // for manifests that name none, and Helm's release namespace
@@ -49,8 +49,8 @@ type Parameters struct {
 	ClusterScoped []string          // "Kind.group"
 }
 
-// Parse reads ARGOCD_APP_PARAMETERS, the JSON in which Argo CD hands them over.
-// Errors name the parameter and what it wants, never its value.
+// Parse parses ARGOCD_APP_PARAMETERS, the JSON in which Argo CD passes them. Errors name the
+// parameter and its valid values, and never its value.
 func Parse(text string) (Parameters, error) {
 	p := Parameters{Tool: Auto, Shards: 1}
 	var given []parameter
@@ -87,7 +87,7 @@ type parameter struct {
 	Map    map[string]string `json:"map"`
 }
 
-// setters take a parameter over, or return what it wants to be.
+// setters set a parameter, or return its valid values.
 var setters = map[string]func(*Parameters, parameter) string{
 	"tool": text(func(p *Parameters) *string { return &p.Tool }, "one of auto, directory, helm, kustomize", func(v string) bool {
 		return slices.Contains([]string{Auto, Directory, Helm, Kustomize}, v)
@@ -160,8 +160,8 @@ func dictionary(field func(*Parameters) *map[string]string) func(*Parameters, pa
 	}
 }
 
-// WavesBefore holds the sync waves in which manifests were delivered before they moved
-// to another wave or to a hook: by "KIND.GROUP/NAME", by "KIND.GROUP", or by "*".
+// WavesBefore has the sync waves in which manifests were delivered before they moved to another
+// wave or to a hook. Keys are "KIND.GROUP/NAME", "KIND.GROUP" or "*".
 type WavesBefore map[string]int
 
 // Of returns the wave in which a manifest was delivered, by its most specific entry.
@@ -199,7 +199,7 @@ func IsReleaseName(name string) bool {
 
 func isLabel(v string) bool { return len(validation.IsDNS1123Label(v)) == 0 }
 
-// isPlain reports whether a value is a version or a kind: it may not look like a flag.
+// isPlain reports whether a value is a version or a kind, and cannot be taken for a flag.
 func isPlain(v string) bool {
 	return v != "" && !strings.HasPrefix(v, "-") && !strings.ContainsFunc(v, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./+-_", r)

@@ -98,9 +98,9 @@ func (s Source) readFiles() ([]manifest.Manifest, error) {
 	return all, err
 }
 
-// repository opens the repository, out of which no path leads, and returns the
-// source's folder in it. Argo CD may hand over a part of the repository only: what
-// is above the source's folder is the repository as far as the names agree.
+// repository opens the repository as a root that no path can leave, and returns the source's folder
+// in it. Argo CD may pass only a part of the repository. The folders above the source's folder
+// belong to it as far as the names agree.
 func (s Source) repository() (root *os.Root, dir string, err error) {
 	top, dir := filepath.Clean(s.Dir), "."
 	for want := path.Clean(s.Path); want != "." && want != "/" && filepath.Base(top) == path.Base(want); want = path.Dir(want) {

@@ -21,8 +21,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/rendered/internal/parameters"
 )
 
-// helmArgs are the arguments of helm template. The versions of Kubernetes are the
-// managed cluster's, so those of the hub, which Argo CD offers, are not used.
+// helmArgs returns the arguments of helm template. The versions of Kubernetes are the managed
+// cluster's. Argo CD's are the hub's and are not used.
 func (s Source) helmArgs() ([]string, error) {
 	release := s.Release
 	if release == "" {
@@ -65,8 +65,9 @@ func (s Source) helmArgs() ([]string, error) {
 	return args, nil
 }
 
-// escapeCommas keeps the commas of a value, which to Helm begin another value, as Argo CD
-// does for its own parameters: a list in braces stays one, and what is escaped stays so.
+// escapeCommas escapes the commas of a value, which otherwise begin another value in Helm. It
+// follows Argo CD's rules for its own parameters: a list in braces stays a list, and escaped
+// characters stay escaped.
 func escapeCommas(value string) string {
 	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
 		return value
@@ -81,7 +82,7 @@ func escapeCommas(value string) string {
 	return out.String()
 }
 
-// run starts a tool in the source's folder and reads what it prints.
+// run runs a tool in the source's folder and parses its output.
 func (s Source) run(ctx context.Context, tool string, args ...string) ([]manifest.Manifest, error) {
 	home, err := os.MkdirTemp("", "plugin-")
 	if err != nil {
@@ -100,9 +101,8 @@ func (s Source) run(ctx context.Context, tool string, args ...string) ([]manifes
 	return manifest.Decode("output of "+tool, stdout.Bytes())
 }
 
-// environment is what a tool sees: of the platform's environment, only how to get
-// out, and nothing of what the Application brings. Kustomize can write any variable
-// that it sees into a manifest.
+// environment returns the variables of a tool: of the platform's variables only those for network
+// access, and none of the Application's. Kustomize can write any of its variables into a manifest.
 func environment(home string) []string {
 	env := []string{"HOME=" + home, "TMPDIR=" + home, "HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home}
 	for _, key := range []string{"PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"} {
@@ -113,8 +113,8 @@ func environment(home string) []string {
 	return env
 }
 
-// complaint is what a tool says went wrong: its last line that says so, since Helm
-// adds advice, else its last line.
+// complaint returns the error of a tool: the last line of its output that reports one, because Helm
+// adds advice, else the last line.
 func complaint(stderr string, otherwise error) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	for _, line := range slices.Backward(lines) {

@@ -1,10 +1,10 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unreachable marks the ManifestWorks of rendered mode while their cluster
-// is not available. No other controller marks a ManifestWork: its status stays what the
-// agent said last, and the hub's Argo CD would show an old Healthy for as long as
-// the cluster is away. Argo CD's health check reads the mark as Unknown.
+// Package unreachable marks the ManifestWorks of rendered mode while their cluster is unavailable.
+// No other controller does that: the status of a work stays as the agent last reported it. The
+// hub's Argo CD would show an old Healthy as long as the cluster is unreachable. Argo CD's health
+// check shows the mark as Unknown.
 package unreachable
 
 import (
@@ -67,8 +67,8 @@ type Reconciler struct {
 // Caches returns what [Setup] watches, for the options of the manager's cache:
 // ManagedClusters, and the metadata of ManifestWorks with the label of rendered mode.
 func Caches() map[client.Object]cache.ByObject {
-	// One that has the pull model's label is propagation's own, whatever else it was
-	// labelled by its managed cluster's agent.
+	// A work with the pull model's label belongs to propagation, whatever other labels the managed
+	// cluster's agent has added.
 	rendered := labels.SelectorFromSet(labels.Set{contract.RenderedLabel: "true"})
 	pulled, _ := labels.NewRequirement(contract.PullLabel, selection.NotEquals, []string{"true"}) // a constant, and a label
 	return map[client.Object]cache.ByObject{
@@ -77,7 +77,7 @@ func Caches() map[client.Object]cache.ByObject {
 	}
 }
 
-// Setup adds the controller to mgr, whose cache must be limited to [Caches].
+// Setup adds the controller to mgr. The cache of mgr must be limited to [Caches].
 func Setup(mgr ctrl.Manager, options Options) error {
 	options = options.withDefaults()
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -96,7 +96,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	cluster := &clusterv1.ManagedCluster{}
 	if err := r.client.Get(ctx, request.NamespacedName, cluster); err != nil {
-		// A namespace without a ManagedCluster has no agent that could be away.
+		// A namespace without a ManagedCluster has no agent that could be unreachable.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	state := status.ClusterOf(request.Name, cluster)
@@ -112,10 +112,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, errors.Join(failed...)
 }
 
-// mark sets or removes one work's mark. A mark that is there stays as long as the
-// cluster is away: it says since when, and an Available that goes from False to
-// Unknown is no news. A cluster that never was available has applied nothing, which
-// the work's own status says.
+// mark sets or removes the mark of one work. An existing mark stays as long as the cluster is
+// unavailable, because it has the time of the beginning. A change of Available from False to
+// Unknown does not matter. A cluster that was never available has applied nothing, and the work's
+// own status shows that.
 func (r *Reconciler) mark(ctx context.Context, w *metav1.PartialObjectMetadata, cluster status.Cluster) error {
 	_, marked := w.Annotations[clusterUnreachableAnnotation]
 	away := !cluster.Available && !cluster.Since.IsZero()
@@ -145,7 +145,7 @@ func work(namespace, name string) *metav1.PartialObjectMetadata {
 	return w
 }
 
-// trim keeps of a work what is looked at.
+// trim keeps the fields of a work that are read.
 func trim(in any) (any, error) {
 	w, ok := in.(*metav1.PartialObjectMetadata)
 	if !ok {

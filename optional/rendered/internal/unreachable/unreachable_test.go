@@ -154,7 +154,7 @@ func TestMarks(t *testing.T) {
 	marks(t, "m1", "early", "")
 	marks(t, "m1", "late", "")
 
-	// Argo CD, or another client, may remove the mark; it comes back while it is true.
+	// Argo CD, or another client, may remove the mark. It is restored while it is true.
 	available(t, "m1", metav1.ConditionFalse, since.Add(2*time.Hour))
 	marks(t, "m1", "early", "2026-11-21T12:00:00Z")
 	testkit.Edit(t, hub.client, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "m1", Name: "early"}}, func(w *workv1.ManifestWork) {

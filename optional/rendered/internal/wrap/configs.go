@@ -14,9 +14,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/rendered/internal/health"
 )
 
-// configs say how the agent updates each manifest and when it is healthy: one entry
-// a resource, and before these one for each manifest that differs. Of entries that
-// match, the agent takes the first that has a strategy, and the first that has rules.
+// configs returns how the agent updates each manifest and when it is healthy: one entry for each
+// resource, and before these one for each manifest that differs. Among matching entries, the agent
+// uses the first one with a strategy, and the first one with rules.
 func configs(items []item, poll bool) []workv1.ManifestConfigOption {
 	var single, general []workv1.ManifestConfigOption
 	seen := map[schema.GroupResource]bool{}
@@ -41,8 +41,8 @@ func configs(items []item, poll bool) []workv1.ManifestConfigOption {
 		seen[i.resource] = true
 		general = append(general, workv1.ManifestConfigOption{
 			ResourceIdentifier: workv1.ResourceIdentifier{Group: i.resource.Group, Resource: i.resource.Resource, Namespace: "*", Name: "*"},
-			// The fields that a manifest does not name belong to others, such as an
-			// autoscaler; those that it names are taken over from their field managers.
+			// Fields that a manifest does not have belong to other managers, such as an autoscaler.
+			// Fields that it has are taken over from other managers.
 			UpdateStrategy: &workv1.UpdateStrategy{
 				Type:            workv1.UpdateStrategyTypeServerSideApply,
 				ServerSideApply: &workv1.ServerSideApplyConfig{Force: true, FieldManager: "work-agent"},

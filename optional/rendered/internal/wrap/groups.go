@@ -18,8 +18,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/rendered/internal/manifest"
 )
 
-// group holds the manifests of one phase and wave. It becomes works of its own,
-// because Argo CD orders objects, and what it orders here are the works.
+// group has the manifests of one phase and wave. It becomes separate works, because Argo CD orders
+// objects, and here the objects are works.
 type group struct {
 	phase string // "": no hook
 	wave  int
@@ -77,8 +77,8 @@ func split(manifests []manifest.Manifest, o Options) ([]group, error) {
 			return nil, fmt.Errorf("%s alone has %d bytes; a ManifestWork holds %d", m, packed.size, o.SizeLimit)
 		}
 		keys := []key{{phase, wave}}
-		// A manifest that moves to another work stays in its old one as well, until the
-		// agent has applied the new one: else it would be deleted and created again.
+		// A manifest that moves to another work also stays in its old one until the agent has
+		// applied the new one. Otherwise it would be deleted and re-created.
 		if before, moves := o.WavesBefore.Of(m.GroupKind().String(), m.Name); moves && keys[0] != (key{wave: before}) {
 			keys = append(keys, key{wave: before})
 		}
@@ -117,8 +117,8 @@ func newItem(m manifest.Manifest, types *manifest.Types) (item, error) {
 	return i, nil
 }
 
-// newNamespace is a namespace that the work creates where it is missing, and leaves
-// alone otherwise: other works may hold it too, and so may the cluster itself.
+// newNamespace returns a namespace that the work creates if it is missing and does not change
+// otherwise, because other works or the cluster itself may have it.
 func newNamespace(name string, types *manifest.Types) (item, error) {
 	i, err := newItem(manifest.Manifest{Version: "v1", Kind: "Namespace", Name: name, Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
@@ -134,9 +134,9 @@ func inApplyOrder(a, b item) int {
 		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// applyOrder is the order in which Helm installs kinds. Other kinds come where the
-// empty name stands: after the workloads, one of which may be their controller, and
-// before the webhooks, which are not answered before that controller runs.
+// applyOrder is the order in which Helm installs kinds. The empty name stands for all other kinds:
+// after the workloads, one of which may be their controller, and before the webhooks, which are not
+// answered before that controller is running.
 var applyOrder = strings.Split("PriorityClass,Namespace,NetworkPolicy,ResourceQuota,LimitRange,PodSecurityPolicy,PodDisruptionBudget,ServiceAccount,Secret,"+
 	"ConfigMap,StorageClass,PersistentVolume,PersistentVolumeClaim,CustomResourceDefinition,ClusterRole,ClusterRoleBinding,Role,RoleBinding,"+
 	"Service,DaemonSet,Pod,ReplicationController,ReplicaSet,Deployment,HorizontalPodAutoscaler,StatefulSet,Job,CronJob,IngressClass,Ingress,"+

@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// maxManifests bounds the manifests of one work: each costs some 0.8 KiB of status,
-// which stands in the same object.
+// maxManifests limits the manifests of one work. Each of them adds about 0.8 KiB of status to the
+// same object.
 const maxManifests = 400
 
 // shards spreads a group's items over its works, which it returns by the suffix of
@@ -38,9 +38,9 @@ func (g *group) shards(o Options) (map[string][]item, error) {
 	return works, nil
 }
 
-// remedy says what to do about a work that is too large. While the number of shards
-// changes, a work holds all that it held and will hold: so what has grown too large
-// for its work does not fit there either, and the number has to change before.
+// remedy returns what to do about a work that is too large. While the number of shards changes, a
+// work has both its old and its new manifests. Manifests that have grown too large for their work
+// do not fit there either, so the number has to change first.
 func (g *group) remedy(o Options, created []item) string {
 	for n := o.Shards + 1; n <= parameters.MaxShards; n++ {
 		if !allFit(g.spread(n, o.ShardsBefore, created), o.SizeLimit) {
@@ -58,9 +58,9 @@ func (g *group) remedy(o Options, created []item) string {
 	return "no number of shards would do: give some of its manifests another sync wave"
 }
 
-// spread gives each item to one of n works, and while the number changes also to
-// the work that had it before: taken from one before the other has it, it would be
-// deleted. The first items stand in every work.
+// spread assigns each item to one of n works. While the number changes, the item also stays in the
+// work that had it before. If that work lost it before the other one has it, it would be deleted.
+// The first items are in every work.
 func (g *group) spread(n, before int, first []item) map[string][]item {
 	works := map[string][]item{}
 	for _, i := range g.items {
@@ -79,9 +79,8 @@ func (g *group) spread(n, before int, first []item) map[string][]item {
 	return works
 }
 
-// shard returns the suffix of the work that holds the item when there are n. It
-// depends on the manifest's identity alone, so that growth moves nothing, and what
-// others wait for is together in the first.
+// shard returns the suffix of the item's work if there are n. It only depends on the manifest's
+// identity, so that growth moves nothing. Items that others wait for are all in the first work.
 func (i *item) shard(n int) string {
 	switch {
 	case n == 1:

@@ -20,15 +20,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Work is a ManifestWork as it is written: without status, and with every field
-// that its CRD defaults, so that what the API server stores is what was written.
+// Work is a ManifestWork in its written form: without status, and with every field that its CRD
+// defaults, so that the stored object equals the written one.
 type Work struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              workv1.ManifestWorkSpec `json:"spec"`
 }
 
-// Options say whose works these are and what limits them.
+// Options identify the owner of the works, and limit their size.
 type Options struct {
 	Application string // as Argo CD passes it to a plugin
 	Cluster     string // the works' namespace
@@ -43,8 +43,8 @@ type Options struct {
 	Executor        *workv1.ManifestWorkSubjectServiceAccount
 }
 
-// Works wraps manifests, ordered by the works' names. Manifests that no sync
-// delivers, such as Helm's test hooks, are left out; without any there is no work.
+// Works wraps manifests in works, ordered by name. It leaves out manifests that no sync delivers,
+// such as Helm's test hooks. Without manifests there is no work.
 func Works(manifests []manifest.Manifest, o Options) ([]Work, error) {
 	groups, err := split(manifests, o)
 	if err != nil {

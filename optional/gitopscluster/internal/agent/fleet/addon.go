@@ -20,8 +20,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 )
 
-// ensureAddOn makes the add-on and its registrations what they should be. taken says that
-// another client has its name.
+// ensureAddOn creates or updates the add-on and its registrations. taken names another client that
+// owns an object of that name.
 func (f *Fleet) ensureAddOn(ctx context.Context, w agent.Wanted) (a *addonv1alpha1.ManagedClusterAddOn, taken string, err error) {
 	want := agent.AddOn(w)
 	if a, err = find(ctx, f, w.Cluster, agent.AddOnName, &addonv1alpha1.ManagedClusterAddOn{}); err != nil {
@@ -94,8 +94,7 @@ func metadata(o client.Object) map[string]any {
 	return map[string]any{"labels": maps.Clone(o.GetLabels()), "annotations": maps.Clone(o.GetAnnotations())}
 }
 
-// patch changes an object as it was seen: a patch that meets another write fails, and is
-// made anew of what is there then.
+// patch changes the observed version of an object. After a conflict the caller decides again.
 func (f *Fleet) patch(ctx context.Context, o client.Object, change map[string]any) error {
 	data, err := conditional(o, change)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 // deploymentConfigs is the kind of configuration that is followed.
 var deploymentConfigs = addonv1alpha1.ConfigGroupResource{Group: addonv1alpha1.GroupVersion.Group, Resource: "addondeploymentconfigs"}
 
-// managed returns why an add-on manager would take our add-ons over, "" when none would. A
-// ClusterManagementAddOn that says that we manage them ourselves only configures them.
+// managed returns why an add-on manager would take our add-ons over, or "". A
+// ClusterManagementAddOn that declares self-management only configures them.
 func (f *Fleet) managed(ctx context.Context) (taken string, err error) {
 	m, err := management(ctx, f.objects)
 	if err != nil || m == nil || m.Annotations[addonv1alpha1.AddonLifecycleAnnotationKey] == addonv1alpha1.AddonLifecycleSelfManageAnnotationValue {
@@ -31,7 +31,7 @@ func (f *Fleet) managed(ctx context.Context) (taken string, err error) {
 		agent.AddOnName, addonv1alpha1.AddonLifecycleAnnotationKey, addonv1alpha1.AddonLifecycleSelfManageAnnotationValue), nil
 }
 
-// management returns the ClusterManagementAddOn of our add-ons, nil when there is none.
+// management returns the ClusterManagementAddOn of our add-ons, or nil.
 func management(ctx context.Context, objects client.Reader) (*addonv1alpha1.ClusterManagementAddOn, error) {
 	m := &addonv1alpha1.ClusterManagementAddOn{}
 	err := objects.Get(ctx, types.NamespacedName{Name: agent.AddOnName}, m)
@@ -44,8 +44,8 @@ func management(ctx context.Context, objects client.Reader) (*addonv1alpha1.Clus
 	return m, nil
 }
 
-// configure has a wanted agent follow the add-on's configuration and, where that names no
-// registries, those of its cluster. reason and problem say why it cannot.
+// configure applies the add-on's configuration to a desired agent, and the registries of its
+// cluster if the configuration has none. reason and problem describe what is invalid.
 func (f *Fleet) configure(ctx context.Context, w *agent.Wanted, cluster *clusterv1.ManagedCluster, addOn *addonv1alpha1.ManagedClusterAddOn) (reason, problem string, err error) {
 	if w.Image == "" {
 		return agent.ReasonImageUnknown, "the image of the principal is not known, and an agent of another version would be refused; let gitopscluster read the principal's Deployment", nil
@@ -66,8 +66,8 @@ func (f *Fleet) configure(ctx context.Context, w *agent.Wanted, cluster *cluster
 	return "", "", nil
 }
 
-// configOf returns the AddOnDeploymentConfig that an add-on names, else the default one of
-// its ClusterManagementAddOn, nil when there is neither; problem says what is wrong with it.
+// configOf returns the AddOnDeploymentConfig that an add-on names, else the default of its
+// ClusterManagementAddOn, or nil. problem describes what is invalid.
 func configOf(ctx context.Context, objects client.Reader, addOn *addonv1alpha1.ManagedClusterAddOn) (spec *addonv1alpha1.AddOnDeploymentConfigSpec, problem string, err error) {
 	name, by, err := configName(ctx, objects, addOn)
 	if err != nil || name == nil {

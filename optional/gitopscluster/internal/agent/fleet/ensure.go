@@ -19,9 +19,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Ensure makes the add-on and the work of one managed cluster what they should be, and
-// returns what is known of the agent. What a person has to put right is a State with its
-// reason; an error is to be tried again.
+// Ensure creates or updates the add-on and the work of one managed cluster, and returns the state
+// of the agent. A State with a reason needs a person. The caller retries after an error.
 func (f *Fleet) Ensure(ctx context.Context, w agent.Wanted) (agent.State, error) {
 	cluster, err := f.cluster(ctx, w.Cluster)
 	if err != nil {
@@ -62,7 +61,7 @@ func blocked(reason, message string) agent.State {
 	return agent.State{Reason: reason, Message: contract.Message(message, &contract.Rejected{}), WaitingFor: agent.WaitsForWork}
 }
 
-// cluster returns a ManagedCluster, nil when there is none.
+// cluster returns a ManagedCluster, or nil.
 func (f *Fleet) cluster(ctx context.Context, name string) (*clusterv1.ManagedCluster, error) {
 	cluster := &clusterv1.ManagedCluster{}
 	err := f.clusters.Get(ctx, types.NamespacedName{Name: name}, cluster)
@@ -75,8 +74,9 @@ func (f *Fleet) cluster(ctx context.Context, name string) (*clusterv1.ManagedClu
 	return cluster, nil
 }
 
-// find returns what is called name in a cluster's namespace, whichever client made it, by way of
-// the cache: what is not there lacks our label, or is too new.
+// find returns the object of a name in a cluster's namespace, whichever client created it. It reads
+// the API server if the cache does not have the object, because the object may lack our label or be
+// new.
 func find[T client.Object](ctx context.Context, f *Fleet, cluster, name string, o T) (T, error) {
 	err := f.objects.Get(ctx, types.NamespacedName{Namespace: cluster, Name: name}, o)
 	if apierrors.IsNotFound(err) {
@@ -88,7 +88,7 @@ func find[T client.Object](ctx context.Context, f *Fleet, cluster, name string, 
 	return o, nil
 }
 
-// findLive is find past the cache. It returns nil when there is positively nothing.
+// findLive is find without the cache. It returns nil if the object does not exist.
 func findLive[T client.Object](ctx context.Context, f *Fleet, cluster, name string, o T) (T, error) {
 	var none T
 	err := f.client.Get(ctx, types.NamespacedName{Namespace: cluster, Name: name}, o)
@@ -108,7 +108,7 @@ func kind(o client.Object) string {
 	return "ManagedClusterAddOn"
 }
 
-// foreign says so when an object was made by another client.
+// foreign returns a message if another client has created an object, or "".
 func foreign(o client.Object) string {
 	if agent.IsOurs(o) {
 		return ""

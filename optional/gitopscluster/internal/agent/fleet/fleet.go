@@ -29,7 +29,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// fieldOwner is who writes, as the API server sees it.
+// fieldOwner is our field manager.
 const fieldOwner = "multicluster-integrations-agent"
 
 // The one ClusterManagementAddOn that matters is read by its name.
@@ -54,7 +54,7 @@ type Fleet struct {
 	now    func() time.Time
 }
 
-// New returns a Fleet whose caches run with mgr, whose own cache holds ManagedClusters.
+// New returns a Fleet with caches that run with mgr. The cache of mgr must hold ManagedClusters.
 func New(mgr ctrl.Manager) (*Fleet, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(addonv1alpha1.Install(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {

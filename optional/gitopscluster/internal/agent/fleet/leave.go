@@ -17,12 +17,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Leave takes the agent off a managed cluster, a step at each call, and each after the
-// one before is proven: the work is gone, and with it the agent and its rights; the
-// add-on is gone; the client certificate's key is gone. Applications and what they
-// deployed stay. Until it is done, waitingFor says for what. With abandoned a cluster
-// that is not available, or not accepted any more, is released without proof, and one that
-// is deleted in any case.
+// Leave removes the agent from a managed cluster, one step at each call. Each step waits for the
+// proof of the one before: first the work is deleted, and with it the agent and its rights, then
+// the add-on, then the key of the client certificate. Applications and what they deployed stay.
+// Until it is done, waitingFor describes the wait. With abandoned, a cluster that is unavailable or
+// not accepted any more is released without proof. A cluster that is deleted is always released.
 func (f *Fleet) Leave(ctx context.Context, cluster string, abandoned bool) (done bool, waitingFor string, err error) {
 	managed, err := f.cluster(ctx, cluster)
 	if err != nil {
@@ -57,9 +56,9 @@ func (f *Fleet) Leave(ctx context.Context, cluster string, abandoned bool) (done
 	return f.removeKey(ctx, state, addOn, look)
 }
 
-// removeKey goes on once the agent is gone. The work that looks for the key is there
-// before the add-on goes: else nothing would show after a restart that there is something
-// left to prove.
+// removeKey continues after the agent is removed. It creates the work that checks for the key
+// before it deletes the add-on. Otherwise nothing would show after a restart that a proof is
+// missing.
 func (f *Fleet) removeKey(ctx context.Context, cluster status.Cluster, addOn *addonv1alpha1.ManagedClusterAddOn, look *workv1.ManifestWork) (bool, string, error) {
 	key := waiting("its registration agent to remove Secret "+agent.ClientSecretName+"; if that one has restarted meanwhile, delete the Secret on the cluster", cluster)
 	switch {
@@ -129,7 +128,7 @@ func (f *Fleet) delete(ctx context.Context, o client.Object) error {
 	return nil
 }
 
-// own returns what is called name and ours, nil when there is positively none.
+// own returns our object of a name, or nil if it does not exist.
 func own[T client.Object](ctx context.Context, f *Fleet, cluster, name string, o T) (T, error) {
 	var none T
 	found, err := findLive(ctx, f, cluster, name, o)

@@ -17,8 +17,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 )
 
-// Plan is [Fleet.Ensure] with a client that keeps what it would write: it returns the state
-// and, once for each object, the writes.
+// Plan is [Fleet.Ensure] without writes. It returns the state and, once for each object, the writes
+// that Ensure would make.
 func (f *Fleet) Plan(ctx context.Context, w agent.Wanted) (agent.State, []agent.Write, error) {
 	kept := &recorder{Client: f.client}
 	dry := *f
@@ -39,7 +39,7 @@ func (f *Fleet) PlanLeave(cluster string) []agent.Write {
 	}
 }
 
-// recorder reads, and keeps what it would write.
+// recorder is a client that reads, and records writes without making them.
 type recorder struct {
 	client.Client
 	writes []agent.Write

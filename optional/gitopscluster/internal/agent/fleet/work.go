@@ -20,7 +20,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 )
 
-// ensureWork makes the work what it should be. taken says that another client has its name.
+// ensureWork creates or updates the work. taken names another client that owns an object of that
+// name.
 func (f *Fleet) ensureWork(ctx context.Context, w agent.Wanted, addOn *addonv1alpha1.ManagedClusterAddOn) (work *workv1.ManifestWork, taken string, err error) {
 	if work, err = find(ctx, f, w.Cluster, agent.WorkName, &workv1.ManifestWork{}); err != nil {
 		return nil, "", err
@@ -49,7 +50,7 @@ func (f *Fleet) ensureWork(ctx context.Context, w agent.Wanted, addOn *addonv1al
 	return work, "", f.stay(ctx, w.Cluster)
 }
 
-// rewrite replaces the spec of a work, as it was seen, as a whole: a merge would keep what
+// rewrite replaces the whole spec of the observed version of a work. A merge would keep what
 // another client has added.
 func (f *Fleet) rewrite(ctx context.Context, work, want *workv1.ManifestWork) error {
 	type operation struct {
@@ -74,7 +75,7 @@ func (f *Fleet) rewrite(ctx context.Context, work, want *workv1.ManifestWork) er
 	return nil
 }
 
-// stay takes back what a departure has begun with: a cluster that is wanted again.
+// stay reverts the first steps of a removal, for a cluster that is selected again.
 func (f *Fleet) stay(ctx context.Context, cluster string) error {
 	look := &workv1.ManifestWork{}
 	err := f.objects.Get(ctx, types.NamespacedName{Namespace: cluster, Name: agent.LeavingWorkName}, look)
@@ -89,8 +90,8 @@ func (f *Fleet) stay(ctx context.Context, cluster string) error {
 	return f.delete(ctx, look)
 }
 
-// sameSpec compares what is stored with what is wanted. A hub whose ManifestWorks do not
-// know how feedback is fetched drops that.
+// sameSpec compares a stored spec with the desired one. Some hubs drop how feedback is fetched,
+// because their CRD does not have that field.
 func sameSpec(stored, want workv1.ManifestWorkSpec) bool {
 	stored, want = *stored.DeepCopy(), *want.DeepCopy()
 	if len(stored.ManifestConfigs) == len(want.ManifestConfigs) {
@@ -103,7 +104,7 @@ func sameSpec(stored, want workv1.ManifestWorkSpec) bool {
 	return sameManifests(&stored, &want) && equality.Semantic.DeepEqual(stored, want)
 }
 
-// sameManifests compares manifests by what they say, and then takes them out.
+// sameManifests compares manifests by their content, and then removes them from both specs.
 func sameManifests(stored, want *workv1.ManifestWorkSpec) bool {
 	a, b := stored.Workload.Manifests, want.Workload.Manifests
 	stored.Workload.Manifests, want.Workload.Manifests = nil, nil

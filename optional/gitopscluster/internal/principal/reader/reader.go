@@ -81,7 +81,7 @@ func (r *Reader) Read(ctx context.Context, namespace string) (principal.Seen, er
 	return principal.Seen{Services: services.Items, Deployments: deployments.Items, Params: params, Routes: routes}, err
 }
 
-// routes lists OpenShift's Routes. A hub that does not know them is not read again soon.
+// routes lists OpenShift's Routes. A hub without them is not read again soon.
 func (r *Reader) routes(ctx context.Context, namespace string) ([]principal.Route, error) {
 	if r.now().Sub(time.Unix(r.noRoutes.Load(), 0)) < noRoutesFor {
 		return nil, nil
