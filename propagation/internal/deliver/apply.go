@@ -170,8 +170,8 @@ func (a *applier) refreshAll(ctx context.Context, p *pass) (failed error) {
 	return failed
 }
 
-// release takes Argo CD's finalizers off a deleted Application, and leaves a receipt of what it
-// may have left.
+// release removes Argo CD's finalizers from a deleted Application, and records what it may have
+// left.
 func (a *applier) release(ctx context.Context, p *pass) error {
 	app := p.facts.Application
 	kept := slices.DeleteFunc(slices.Clone(app.Finalizers), payload.IsArgoFinalizer)
@@ -179,9 +179,7 @@ func (a *applier) release(ctx context.Context, p *pass) error {
 	case decide.Undone:
 		ctrl.LoggerFrom(ctx).Info("released a deleted Application without withdrawing it")
 	case decide.Abandoned:
-		if err := a.reporter.recordLeft(ctx, p); err != nil {
-			return err
-		}
+		a.reporter.recordLeft(ctx, p)
 	case decide.AfterProof, decide.NoRelease:
 	}
 	return a.writer.release(ctx, app, kept)
