@@ -36,50 +36,23 @@ type liveReader struct {
 	decisions  sharedDecisions
 }
 
-// Application implements [reader].
-func (l *liveReader) Application(ctx context.Context, key types.NamespacedName) (*argocd.Application, error) {
-	app, err := readObject(ctx, l.api, key, &argocd.Application{})
-	if app == nil || err != nil {
-		return nil, err
+// Get implements [reader]. It trims what it reads as the cache does.
+func (l *liveReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if err := l.api.Get(ctx, key, o, options...); err != nil {
+		return err
 	}
-	_, err = manifestcache.TrimApplication(l.cache.options.SizeLimit)(app)
-	return app, err
-}
-
-// Set implements [reader].
-func (l *liveReader) Set(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
-	set, err := readObject(ctx, l.api, key, argocd.ApplicationSetMetadata())
-	if set == nil || err != nil {
-		return nil, err
+	switch o := o.(type) {
+	case *argocd.Application:
+		_, err := manifestcache.TrimApplication(l.cache.options.SizeLimit)(o)
+		return err
+	case *metav1.PartialObjectMetadata:
+		appcache.TrimDecisions(o)
+	case *clusterv1.ManagedCluster:
+		appcache.TrimCluster(o)
+	case *argocd.AppProject:
+		o.ManagedFields = nil
 	}
-	return appcache.TrimDecisions(set), nil
-}
-
-// Namespace implements [reader].
-func (l *liveReader) Namespace(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
-	namespace, err := readObject(ctx, l.api, types.NamespacedName{Name: name}, appcache.NamespaceMetadata())
-	if namespace == nil || err != nil {
-		return nil, err
-	}
-	return appcache.TrimDecisions(namespace), nil
-}
-
-// Cluster implements [reader].
-func (l *liveReader) Cluster(ctx context.Context, name string) (*clusterv1.ManagedCluster, error) {
-	cluster, err := readObject(ctx, l.api, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
-	if cluster == nil || err != nil {
-		return nil, err
-	}
-	return appcache.TrimCluster(cluster), nil
-}
-
-// Project implements [reader].
-func (l *liveReader) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
-	project, err := readProject(ctx, l.api, l.cache.options.ArgoCDNamespace, name)
-	if project != nil {
-		project.ManagedFields = nil
-	}
-	return project, err
+	return nil
 }
 
 // Bound implements [reader].

@@ -22,7 +22,7 @@ import (
 
 // readProject returns the hub's AppProject of a name with the lists of its global projects, nil when
 // there positively is none. With a [policy.SettingError] it returns the AppProject by itself.
-func readProject(ctx context.Context, from client.Reader, namespace, name string) (*argocd.AppProject, error) {
+func readProject(ctx context.Context, from getter, namespace, name string) (*argocd.AppProject, error) {
 	project, err := readObject(ctx, from, types.NamespacedName{Namespace: namespace, Name: name}, &argocd.AppProject{})
 	if project == nil || err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func readProject(ctx context.Context, from client.Reader, namespace, name string
 }
 
 // globalProjects returns the setting of the hub's Argo CD with its global projects, "" for none.
-func globalProjects(ctx context.Context, from client.Reader, namespace string) (string, error) {
+func globalProjects(ctx context.Context, from getter, namespace string) (string, error) {
 	settings, err := readObject(ctx, from, types.NamespacedName{Namespace: namespace, Name: argocd.ConfigMapName}, &corev1.ConfigMap{})
 	if settings == nil || err != nil {
 		return "", err

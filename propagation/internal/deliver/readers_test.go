@@ -94,15 +94,27 @@ func (s store) GetByKey(string) (any, bool, error) { return nil, false, s.err }
 func calls(app *argocd.Application) map[string]func(reader) (found bool, err error) {
 	ctx, key := context.Background(), client.ObjectKeyFromObject(app)
 	return map[string]func(reader) (bool, error){
-		"Application": func(r reader) (bool, error) { o, err := r.Application(ctx, key); return o != nil, err },
-		"Set":         func(r reader) (bool, error) { o, err := r.Set(ctx, key); return o != nil, err },
-		"Namespace":   func(r reader) (bool, error) { o, err := r.Namespace(ctx, "team"); return o != nil, err },
-		"Cluster":     func(r reader) (bool, error) { o, err := r.Cluster(ctx, "cluster1"); return o != nil, err },
-		"Project":     func(r reader) (bool, error) { o, err := r.Project(ctx, "wide"); return o != nil, err },
-		"Bound":       func(r reader) (bool, error) { b, err := r.Bound(ctx, "team", "cluster1"); return b.Bound, err },
-		"Works":       func(r reader) (bool, error) { w, err := r.Works(ctx, key, nil); return len(w) > 0, err },
-		"Rivals":      func(r reader) (bool, error) { f, err := r.Rivals(ctx, app); return len(f.Applications) > 0, err },
-		"Agent":       func(r reader) (bool, error) { return r.Agent(ctx, "agent1") },
+		"Application": func(r reader) (bool, error) {
+			o, err := readObject(ctx, r, key, &argocd.Application{})
+			return o != nil, err
+		},
+		"Set": func(r reader) (bool, error) {
+			o, err := readObject(ctx, r, key, argocd.ApplicationSetMetadata())
+			return o != nil, err
+		},
+		"Namespace": func(r reader) (bool, error) {
+			o, err := readObject(ctx, r, types.NamespacedName{Name: "team"}, appcache.NamespaceMetadata())
+			return o != nil, err
+		},
+		"Cluster": func(r reader) (bool, error) {
+			o, err := readObject(ctx, r, types.NamespacedName{Name: "cluster1"}, &clusterv1.ManagedCluster{})
+			return o != nil, err
+		},
+		"Project": func(r reader) (bool, error) { o, err := readProject(ctx, r, "argocd", "wide"); return o != nil, err },
+		"Bound":   func(r reader) (bool, error) { b, err := r.Bound(ctx, "team", "cluster1"); return b.Bound, err },
+		"Works":   func(r reader) (bool, error) { w, err := r.Works(ctx, key, nil); return len(w) > 0, err },
+		"Rivals":  func(r reader) (bool, error) { f, err := r.Rivals(ctx, app); return len(f.Applications) > 0, err },
+		"Agent":   func(r reader) (bool, error) { return r.Agent(ctx, "agent1") },
 	}
 }
 
