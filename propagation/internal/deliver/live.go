@@ -29,11 +29,9 @@ import (
 // liveReader reads from the API server what a deletion rests on. Which works and rivals there are
 // it takes from the cache; each of these works it reads.
 type liveReader struct {
-	api   client.Reader
-	cache *cacheReader
-	// unlabelled returns the works in a cluster's namespace that the cache leaves out.
-	unlabelled func(ctx context.Context, api client.Reader, cluster string) ([]lostWork, error)
-	decisions  sharedDecisions
+	api       client.Reader
+	cache     *cacheReader
+	decisions sharedDecisions
 }
 
 // Get implements [reader]. It trims what it reads as the cache does.
@@ -61,9 +59,9 @@ func (l *liveReader) Bound(ctx context.Context, namespace, cluster string) (bind
 	return bindingIn(decisions, cluster), err
 }
 
-// Works implements [reader]. It reads one by one what the cache lists. Where none of these is the
-// Application's own, it looks for those that the cache does not have: a deleted Application is
-// released when there are none.
+// Works implements [reader]. It reads one by one what the cache lists. If none of these is the
+// Application's own, it reads the names that its own works have: a deleted Application is released
+// when none exists.
 func (l *liveReader) Works(ctx context.Context, key types.NamespacedName, app *argocd.Application) ([]foundWork, error) {
 	listed, err := l.cache.Works(ctx, key, app)
 	if err != nil {
@@ -79,17 +77,10 @@ func (l *liveReader) Works(ctx context.Context, key types.NamespacedName, app *a
 		return found, err
 	}
 	cluster := app.Annotations[contract.ClusterAnnotation]
-	lost, err := l.unlabelled(ctx, l.api, cluster)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range payload.WorkNames(app) {
-		lost = append(lost, lostWork{work: types.NamespacedName{Namespace: cluster, Name: name}, app: key})
-	}
 	var more []types.NamespacedName
-	for _, work := range lost {
-		if work.app == key && !slices.Contains(keys, work.work) && !slices.Contains(more, work.work) {
-			more = append(more, work.work)
+	for _, name := range payload.WorkNames(app) {
+		if at := (types.NamespacedName{Namespace: cluster, Name: name}); !slices.Contains(keys, at) {
+			more = append(more, at)
 		}
 	}
 	further, err := l.read(ctx, key, app, more)

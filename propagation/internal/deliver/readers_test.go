@@ -123,6 +123,9 @@ func calls(app *argocd.Application) map[string]func(reader) (found bool, err err
 func TestReaders_whatCannotBeRead(t *testing.T) {
 	app := settled(t).app
 	work := appcache.Compact(workOn(t, app, "cluster1", nil))
+	other := app.DeepCopy()
+	other.Name = "other"
+	foreign := appcache.Compact(workOn(t, other, "cluster1", nil))
 	options := Options{ArgoCDNamespace: "argocd", AgentNamespaces: []string{"argocd"}}
 	resource := schema.GroupResource{Resource: "things"}
 	for reason, failure := range map[string]error{
@@ -143,11 +146,7 @@ func TestReaders_whatCannotBeRead(t *testing.T) {
 				}
 			}
 		}
-		lost := &liveReader{
-			api:        answers{apierrors.NewNotFound(resource, "x")},
-			cache:      &cacheReader{cache: answers{}, direct: answers{}, index: manifestcache.NewIndex(store{work, nil}), options: options},
-			unlabelled: func(context.Context, client.Reader, string) ([]lostWork, error) { return nil, failure },
-		}
+		lost := &liveReader{api: answers{failure}, cache: &cacheReader{cache: answers{}, direct: answers{}, index: manifestcache.NewIndex(store{foreign, nil}), options: options}}
 		if _, err := lost.Works(t.Context(), client.ObjectKeyFromObject(app), app); !errors.Is(err, failure) {
 			t.Errorf("%s: works that the cache does not have: the error is %v", reason, err)
 		}
