@@ -12,10 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -26,7 +23,6 @@ import (
 const (
 	// besidePeriod is how often the other Deployment is read. Both work until it is observed.
 	besidePeriod = 30 * time.Second
-	besideReason = "RefusedBeside"
 	// switchName is the ConfigMap, next to the Deployment, in which RHACM turns its controllers off
 	// by switchKey. Their pods continue to run.
 	switchName, switchKey = "multicluster-integrations-config", "pullModel.basic.disabled"
@@ -48,7 +44,7 @@ func parseBeside(value string) (client.ObjectKey, error) {
 // beside stops a binary while a Deployment of another project is running that does the same work.
 // Each of them would revert the writes of the other.
 type beside struct {
-	client  client.Client
+	client  client.Reader
 	key     client.ObjectKey
 	program string
 	log     logr.Logger
@@ -66,11 +62,7 @@ func newBeside(env *Env) (*beside, error) {
 	if err != nil {
 		return nil, err
 	}
-	scheme := runtime.NewScheme()
-	if err := eventsv1.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("register types: %w", err)
-	}
-	c, err := client.New(rest.CopyConfig(env.Config), client.Options{Scheme: scheme})
+	c, err := client.New(rest.CopyConfig(env.Config), client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
 		return nil, fmt.Errorf("look for Deployment %s: %w", key, err)
 	}
@@ -119,9 +111,8 @@ func (b *beside) check(ctx context.Context) error {
 	if off, err := b.isSwitchedOff(ctx); off || err != nil {
 		return err
 	}
-	refusal := fmt.Errorf("%s stops while Deployment %s runs, which %w: set %s: \"true\" in ConfigMap %s/%s, or scale that one to zero, or remove --conflicting-deployment if it is something else",
+	return fmt.Errorf("%s stops while Deployment %s runs, which %w: set %s: \"true\" in ConfigMap %s/%s, or scale that one to zero, or remove --conflicting-deployment if it is something else",
 		b.program, b.key, errBeside, switchKey, b.key.Namespace, switchName)
-	return errors.Join(refusal, b.record(ctx, o, refusal))
 }
 
 // isSwitchedOff reports whether the other Deployment's controllers are turned off although its pods
@@ -150,21 +141,4 @@ func runs(o *unstructured.Unstructured) bool {
 	wanted, set, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
 	there, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
 	return !set || wanted > 0 || there > 0
-}
-
-// record writes an Event about the refusal on the other Deployment. Each binary writes one, however
-// often it restarts.
-func (b *beside) record(ctx context.Context, o *unstructured.Unstructured, refusal error) error {
-	err := b.client.Create(ctx, &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: b.key.Namespace, Name: b.key.Name + ".refused-by-" + b.program},
-		EventTime:           metav1.NowMicro(),
-		ReportingController: partOf + "/" + b.program, ReportingInstance: b.program,
-		Type: corev1.EventTypeWarning, Reason: besideReason, Action: "Refuse",
-		Regarding: corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: b.key.Namespace, Name: b.key.Name, UID: o.GetUID()},
-		Note:      refusal.Error(),
-	})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("record Event %s: %w", besideReason, err)
-	}
-	return nil
 }

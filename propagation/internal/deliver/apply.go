@@ -181,9 +181,7 @@ func (a *applier) release(ctx context.Context, p *pass) error {
 	case decide.Undone:
 		ctrl.LoggerFrom(ctx).Info("released a deleted Application without withdrawing it")
 	case decide.Abandoned:
-		if err := a.reporter.recordLeft(ctx, p); err != nil {
-			return err
-		}
+		a.reporter.recordLeft(ctx, p)
 	case decide.AfterProof, decide.NoRelease:
 	}
 	return a.writer.release(ctx, app, kept)

@@ -9,9 +9,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,33 +30,18 @@ type cacheReader struct {
 	options Options
 }
 
-// Application implements [reader].
-func (c *cacheReader) Application(ctx context.Context, key types.NamespacedName) (*argocd.Application, error) {
-	app, err := readObject(ctx, c.cache, key, &argocd.Application{})
-	if app == nil || err != nil {
-		return nil, err
+// Get implements [reader]. An Application has its spec.
+func (c *cacheReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	err := c.cache.Get(ctx, key, o, options...)
+	app, is := o.(*argocd.Application)
+	if err != nil || !is {
+		return err
 	}
-	return appcache.Whole(ctx, c.direct, app, c.options.SizeLimit)
-}
-
-// Set implements [reader].
-func (c *cacheReader) Set(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
-	return readObject(ctx, c.cache, key, argocd.ApplicationSetMetadata())
-}
-
-// Namespace implements [reader].
-func (c *cacheReader) Namespace(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
-	return readObject(ctx, c.cache, types.NamespacedName{Name: name}, appcache.NamespaceMetadata())
-}
-
-// Cluster implements [reader].
-func (c *cacheReader) Cluster(ctx context.Context, name string) (*clusterv1.ManagedCluster, error) {
-	return readObject(ctx, c.cache, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
-}
-
-// Project implements [reader].
-func (c *cacheReader) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
-	return readProject(ctx, c.cache, c.options.ArgoCDNamespace, name)
+	whole, err := appcache.Whole(ctx, c.direct, app, c.options.SizeLimit)
+	if err == nil {
+		*app = *whole
+	}
+	return err
 }
 
 // Bound implements [reader]. It reads all PlacementDecisions of the namespace only if none of them

@@ -33,7 +33,7 @@ type clients struct {
 }
 
 // readObject reads an object. It returns nil if no object of that name exists.
-func readObject[T client.Object](ctx context.Context, from client.Reader, key types.NamespacedName, o T) (T, error) {
+func readObject[T client.Object](ctx context.Context, from getter, key types.NamespacedName, o T) (T, error) {
 	var none T
 	err := from.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
@@ -29,7 +30,7 @@ func gather(ctx context.Context, s *sources, from reader, key types.NamespacedNa
 	f := decide.Facts{Key: key, Now: s.now(), Settings: settingsOf(&s.options)}
 	p := &lookups{from: from, sources: s, facts: &f, clusters: map[string]decide.Cluster{}, bindings: map[string]binding{}, projects: map[string]*argocd.AppProject{}}
 	var err error
-	if f.Application, err = from.Application(ctx, key); err != nil {
+	if f.Application, err = readObject(ctx, from, key, &argocd.Application{}); err != nil {
 		return f, err
 	}
 	if f.Namespace, err = p.namespaceWords(ctx, key.Namespace); err != nil {
@@ -132,7 +133,7 @@ func gatherRequest(ctx context.Context, p *lookups, name string) error {
 		f.StatusProblem = err.Error()
 		return nil //nolint:nilerr // a status that cannot be read is a fact: an error would let a tenant delay a removal after a lost permission
 	}
-	cluster, err := p.from.Cluster(ctx, name)
+	cluster, err := readObject(ctx, p.from, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
 	if err != nil {
 		return err
 	}
@@ -217,7 +218,7 @@ func deliverable(ctx context.Context, p *lookups, app *argocd.Application) (bool
 // waitsOn returns the Application whose copy has the identity that another Application asks for, or
 // empty. Two Applications that wait for each other would wait forever.
 func waitsOn(ctx context.Context, from reader, key types.NamespacedName) (first types.NamespacedName, err error) {
-	app, err := from.Application(ctx, key)
+	app, err := readObject(ctx, from, key, &argocd.Application{})
 	if err != nil || app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) {
 		return first, err
 	}

@@ -7,14 +7,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
@@ -34,6 +39,7 @@ type hubObjects struct {
 	clusters   map[string]*clusterv1.ManagedCluster
 	bindings   map[string]binding // by cluster
 	projects   map[string]*argocd.AppProject
+	settings   *corev1.ConfigMap // of Argo CD
 	works      []foundWork
 	rivals     foundRivals
 	agents     map[string]bool
@@ -53,31 +59,42 @@ func (h *hubObjects) failing(what string) error {
 	return nil
 }
 
-func (h *hubObjects) Application(_ context.Context, key types.NamespacedName) (*argocd.Application, error) {
-	if h.app != nil && key.Name == h.app.Name && key.Namespace == h.app.Namespace {
-		return h.app, h.failing("Application")
+func (h *hubObjects) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	switch o := o.(type) {
+	case *argocd.Application:
+		if h.app != nil && key == client.ObjectKeyFromObject(h.app) {
+			return get(o, h.app, h.failing("Application"))
+		}
+		return get(o, h.others[key], h.failing("Application"))
+	case *metav1.PartialObjectMetadata:
+		if o.Kind == argocd.ApplicationSetKind {
+			return get(o, h.sets[key], h.failing("Set"))
+		}
+		return get(o, h.namespaces[key.Name], h.failing("Namespace"))
+	case *clusterv1.ManagedCluster:
+		return get(o, h.clusters[key.Name], h.failing("Cluster"))
+	case *argocd.AppProject:
+		return get(o, h.projects[key.Name], h.failing("Project"))
+	case *corev1.ConfigMap:
+		return get(o, h.settings, nil)
 	}
-	return h.others[key], h.failing("Application")
+	return fmt.Errorf("no %T", o)
 }
 
-func (h *hubObjects) Set(_ context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
-	return h.sets[key], h.failing("Set")
-}
-
-func (h *hubObjects) Namespace(_ context.Context, name string) (*metav1.PartialObjectMetadata, error) {
-	return h.namespaces[name], h.failing("Namespace")
-}
-
-func (h *hubObjects) Cluster(_ context.Context, name string) (*clusterv1.ManagedCluster, error) {
-	return h.clusters[name], h.failing("Cluster")
+// get makes o what there is, nil for nothing.
+func get[T any](o, there *T, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case there == nil:
+		return apierrors.NewNotFound(schema.GroupResource{}, "")
+	}
+	*o = *there
+	return nil
 }
 
 func (h *hubObjects) Bound(_ context.Context, _, cluster string) (binding, error) {
 	return h.bindings[cluster], h.failing("Bound")
-}
-
-func (h *hubObjects) Project(_ context.Context, name string) (*argocd.AppProject, error) {
-	return h.projects[name], h.failing("Project")
 }
 
 func (h *hubObjects) Works(context.Context, types.NamespacedName, *argocd.Application) ([]foundWork, error) {
@@ -476,20 +493,6 @@ func TestGather_rivals(t *testing.T) {
 	}
 }
 
-// inheritsInvalid is a hub on which it is not known what an AppProject inherits.
-type inheritsInvalid struct {
-	*hubObjects
-	name string
-}
-
-func (h inheritsInvalid) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
-	project, err := h.hubObjects.Project(ctx, name)
-	if name == h.name {
-		err = errors.Join(err, &policy.SettingError{})
-	}
-	return project, err
-}
-
 // If it is unknown what an AppProject inherits, none of several rivals with it can be delivered, in
 // whatever order they are checked.
 func TestGather_rivalsOfAnInvalidSetting(t *testing.T) {
@@ -504,7 +507,8 @@ func TestGather_rivalsOfAnInvalidSetting(t *testing.T) {
 			Spec: json.RawMessage(`{"project":"shop","destination":{}}`),
 		})
 	}
-	f, err := gather(t.Context(), h.sources(), inheritsInvalid{h, "shop"}, teamApp)
+	h.settings = &corev1.ConfigMap{Data: map[string]string{argocd.GlobalProjectsKey: "what is no list"}}
+	f, err := h.gather()
 	if err != nil || len(f.Rivals) > 0 {
 		t.Errorf("rivals that cannot be delivered count: %+v, %v", f.Rivals, err)
 	}

@@ -29,57 +29,28 @@ import (
 // liveReader reads from the API server what a removal rests on. It takes the list of works and
 // rivals from the cache, and reads each of these works from the API server.
 type liveReader struct {
-	api   client.Reader
-	cache *cacheReader
-	// unlabelled returns the works in a cluster's namespace that the cache does not select.
-	unlabelled func(ctx context.Context, api client.Reader, cluster string) ([]lostWork, error)
-	decisions  sharedDecisions
+	api       client.Reader
+	cache     *cacheReader
+	decisions sharedDecisions
 }
 
-// Application implements [reader].
-func (l *liveReader) Application(ctx context.Context, key types.NamespacedName) (*argocd.Application, error) {
-	app, err := readObject(ctx, l.api, key, &argocd.Application{})
-	if app == nil || err != nil {
-		return nil, err
+// Get implements [reader]. It trims what it reads as the cache does.
+func (l *liveReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if err := l.api.Get(ctx, key, o, options...); err != nil {
+		return err
 	}
-	_, err = manifestcache.TrimApplication(l.cache.options.SizeLimit)(app)
-	return app, err
-}
-
-// Set implements [reader].
-func (l *liveReader) Set(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
-	set, err := readObject(ctx, l.api, key, argocd.ApplicationSetMetadata())
-	if set == nil || err != nil {
-		return nil, err
+	switch o := o.(type) {
+	case *argocd.Application:
+		_, err := manifestcache.TrimApplication(l.cache.options.SizeLimit)(o)
+		return err
+	case *metav1.PartialObjectMetadata:
+		appcache.TrimDecisions(o)
+	case *clusterv1.ManagedCluster:
+		appcache.TrimCluster(o)
+	case *argocd.AppProject:
+		o.ManagedFields = nil
 	}
-	return appcache.TrimDecisions(set), nil
-}
-
-// Namespace implements [reader].
-func (l *liveReader) Namespace(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
-	namespace, err := readObject(ctx, l.api, types.NamespacedName{Name: name}, appcache.NamespaceMetadata())
-	if namespace == nil || err != nil {
-		return nil, err
-	}
-	return appcache.TrimDecisions(namespace), nil
-}
-
-// Cluster implements [reader].
-func (l *liveReader) Cluster(ctx context.Context, name string) (*clusterv1.ManagedCluster, error) {
-	cluster, err := readObject(ctx, l.api, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
-	if cluster == nil || err != nil {
-		return nil, err
-	}
-	return appcache.TrimCluster(cluster), nil
-}
-
-// Project implements [reader].
-func (l *liveReader) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
-	project, err := readProject(ctx, l.api, l.cache.options.ArgoCDNamespace, name)
-	if project != nil {
-		project.ManagedFields = nil
-	}
-	return project, err
+	return nil
 }
 
 // Bound implements [reader].
@@ -89,8 +60,8 @@ func (l *liveReader) Bound(ctx context.Context, namespace, cluster string) (bind
 }
 
 // Works implements [reader]. It reads each work that the cache lists from the API server. If none
-// of them is the Application's own, it searches for works that the cache does not have. A deleted
-// Application is released only if none exists.
+// of them is the Application's own, it reads works by the names that the Application's own works
+// have. A deleted Application is released only if none exists.
 func (l *liveReader) Works(ctx context.Context, key types.NamespacedName, app *argocd.Application) ([]foundWork, error) {
 	listed, err := l.cache.Works(ctx, key, app)
 	if err != nil {
@@ -106,17 +77,10 @@ func (l *liveReader) Works(ctx context.Context, key types.NamespacedName, app *a
 		return found, err
 	}
 	cluster := app.Annotations[contract.ClusterAnnotation]
-	lost, err := l.unlabelled(ctx, l.api, cluster)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range payload.WorkNames(app) {
-		lost = append(lost, lostWork{work: types.NamespacedName{Namespace: cluster, Name: name}, app: key})
-	}
 	var more []types.NamespacedName
-	for _, work := range lost {
-		if work.app == key && !slices.Contains(keys, work.work) && !slices.Contains(more, work.work) {
-			more = append(more, work.work)
+	for _, name := range payload.WorkNames(app) {
+		if at := (types.NamespacedName{Namespace: cluster, Name: name}); !slices.Contains(keys, at) {
+			more = append(more, at)
 		}
 	}
 	further, err := l.read(ctx, key, app, more)

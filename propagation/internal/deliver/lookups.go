@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
@@ -39,7 +40,7 @@ func (p *lookups) cluster(ctx context.Context, name string) (decide.Cluster, err
 		return c, nil
 	}
 	c := decide.Cluster{Name: name}
-	cluster, err := p.from.Cluster(ctx, name)
+	cluster, err := readObject(ctx, p.from, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
 	if err != nil {
 		return c, err
 	}
@@ -86,7 +87,7 @@ func (p *lookups) project(ctx context.Context, name string) (*argocd.AppProject,
 	if project, known := p.projects[name]; known || len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return project, nil // no object has an invalid name
 	}
-	project, err := p.from.Project(ctx, name)
+	project, err := readProject(ctx, p.from, p.sources.options.ArgoCDNamespace, name)
 	var invalid *policy.SettingError
 	if errors.As(err, &invalid) {
 		p.facts.ProjectProblem = invalid.Error() // an error would also delay a removal after a lost permission
@@ -145,7 +146,7 @@ func (p *lookups) namespaceWords(ctx context.Context, name string) (decide.Words
 		return decide.Words{}, nil
 	}
 	w := decide.Words{On: "Namespace " + name}
-	namespace, err := p.from.Namespace(ctx, name)
+	namespace, err := readObject(ctx, p.from, types.NamespacedName{Name: name}, appcache.NamespaceMetadata())
 	if err != nil || namespace == nil {
 		return w, err
 	}
@@ -157,7 +158,7 @@ func (p *lookups) namespaceWords(ctx context.Context, name string) (decide.Words
 // deleted and has left no override.
 func (p *lookups) setWords(ctx context.Context, key types.NamespacedName) (*decide.Words, error) {
 	w := &decide.Words{On: argocd.ApplicationSetKind + " " + key.String()}
-	set, err := p.from.Set(ctx, key)
+	set, err := readObject(ctx, p.from, key, argocd.ApplicationSetMetadata())
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -369,17 +368,8 @@ func TestOrphanOfALostCluster(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "orphan, abandon" })
 	testkit.Eventually(t, "the Application to go", func() error { return gone(app) })
 	stillThere(t, app)
-	testkit.Eventually(t, "the receipt", func() error {
-		var events eventsv1.EventList
-		if err := hub.client.List(context.Background(), &events, client.InNamespace(p.namespace)); err != nil {
-			return err
-		}
-		for _, e := range events.Items {
-			if e.Reason == policy.ReasonOrphanPending && strings.Contains(e.Note, work.Name) {
-				return nil
-			}
-		}
-		return fmt.Errorf("%d other events", len(events.Items))
+	testkit.Eventually(t, "the Event", func() error {
+		return recorded(app, "do not delete them, or the cluster prunes everything: "+p.cluster+"/"+work.Name)
 	})
 	applyWell(t, work)
 	withdrawn(t, app)

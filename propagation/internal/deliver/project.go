@@ -23,7 +23,7 @@ import (
 // readProject returns the hub's AppProject of a name with the lists of its global projects. It
 // returns nil if the AppProject does not exist. With a [policy.SettingError] it returns the
 // AppProject alone.
-func readProject(ctx context.Context, from client.Reader, namespace, name string) (*argocd.AppProject, error) {
+func readProject(ctx context.Context, from getter, namespace, name string) (*argocd.AppProject, error) {
 	project, err := readObject(ctx, from, types.NamespacedName{Namespace: namespace, Name: name}, &argocd.AppProject{})
 	if project == nil || err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func readProject(ctx context.Context, from client.Reader, namespace, name string
 }
 
 // globalProjects returns the setting of the hub's Argo CD with its global projects, or "".
-func globalProjects(ctx context.Context, from client.Reader, namespace string) (string, error) {
+func globalProjects(ctx context.Context, from getter, namespace string) (string, error) {
 	settings, err := readObject(ctx, from, types.NamespacedName{Namespace: namespace, Name: argocd.ConfigMapName}, &corev1.ConfigMap{})
 	if settings == nil || err != nil {
 		return "", err

@@ -7,27 +7,26 @@ import (
 	"context"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
+// getter gets an object by its key, as [client.Reader] does.
+type getter interface {
+	Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error
+}
+
 // reader reads the objects that facts rest on: [cacheReader] from the caches and their indexes, and
-// [liveReader] from the API server. nil means that the object does not exist. If an object cannot
-// be read, the result is an error.
+// [liveReader] from the API server. Both return the same parts of an object. If an object cannot be
+// read, the result is an error.
 type reader interface {
-	Application(ctx context.Context, key types.NamespacedName) (*argocd.Application, error)
-	// Set and Namespace return the annotations of an ApplicationSet and of a Namespace.
-	Set(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error)
-	Namespace(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error)
-	Cluster(ctx context.Context, name string) (*clusterv1.ManagedCluster, error)
+	getter
 	Bound(ctx context.Context, namespace, cluster string) (binding, error)
-	Project(ctx context.Context, name string) (*argocd.AppProject, error)
 	// Works returns the ManifestWorks of an Application. app is nil if it does not exist.
 	Works(ctx context.Context, key types.NamespacedName, app *argocd.Application) ([]foundWork, error)
 	// Rivals returns the other Applications that ask for app's identity, and the works that deliver

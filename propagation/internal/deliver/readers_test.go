@@ -94,15 +94,27 @@ func (s store) GetByKey(string) (any, bool, error) { return nil, false, s.err }
 func calls(app *argocd.Application) map[string]func(reader) (found bool, err error) {
 	ctx, key := context.Background(), client.ObjectKeyFromObject(app)
 	return map[string]func(reader) (bool, error){
-		"Application": func(r reader) (bool, error) { o, err := r.Application(ctx, key); return o != nil, err },
-		"Set":         func(r reader) (bool, error) { o, err := r.Set(ctx, key); return o != nil, err },
-		"Namespace":   func(r reader) (bool, error) { o, err := r.Namespace(ctx, "team"); return o != nil, err },
-		"Cluster":     func(r reader) (bool, error) { o, err := r.Cluster(ctx, "cluster1"); return o != nil, err },
-		"Project":     func(r reader) (bool, error) { o, err := r.Project(ctx, "wide"); return o != nil, err },
-		"Bound":       func(r reader) (bool, error) { b, err := r.Bound(ctx, "team", "cluster1"); return b.Bound, err },
-		"Works":       func(r reader) (bool, error) { w, err := r.Works(ctx, key, nil); return len(w) > 0, err },
-		"Rivals":      func(r reader) (bool, error) { f, err := r.Rivals(ctx, app); return len(f.Applications) > 0, err },
-		"Agent":       func(r reader) (bool, error) { return r.Agent(ctx, "agent1") },
+		"Application": func(r reader) (bool, error) {
+			o, err := readObject(ctx, r, key, &argocd.Application{})
+			return o != nil, err
+		},
+		"Set": func(r reader) (bool, error) {
+			o, err := readObject(ctx, r, key, argocd.ApplicationSetMetadata())
+			return o != nil, err
+		},
+		"Namespace": func(r reader) (bool, error) {
+			o, err := readObject(ctx, r, types.NamespacedName{Name: "team"}, appcache.NamespaceMetadata())
+			return o != nil, err
+		},
+		"Cluster": func(r reader) (bool, error) {
+			o, err := readObject(ctx, r, types.NamespacedName{Name: "cluster1"}, &clusterv1.ManagedCluster{})
+			return o != nil, err
+		},
+		"Project": func(r reader) (bool, error) { o, err := readProject(ctx, r, "argocd", "wide"); return o != nil, err },
+		"Bound":   func(r reader) (bool, error) { b, err := r.Bound(ctx, "team", "cluster1"); return b.Bound, err },
+		"Works":   func(r reader) (bool, error) { w, err := r.Works(ctx, key, nil); return len(w) > 0, err },
+		"Rivals":  func(r reader) (bool, error) { f, err := r.Rivals(ctx, app); return len(f.Applications) > 0, err },
+		"Agent":   func(r reader) (bool, error) { return r.Agent(ctx, "agent1") },
 	}
 }
 
@@ -111,6 +123,9 @@ func calls(app *argocd.Application) map[string]func(reader) (found bool, err err
 func TestReaders_whatCannotBeRead(t *testing.T) {
 	app := settled(t).app
 	work := appcache.Compact(workOn(t, app, "cluster1", nil))
+	other := app.DeepCopy()
+	other.Name = "other"
+	foreign := appcache.Compact(workOn(t, other, "cluster1", nil))
 	options := Options{ArgoCDNamespace: "argocd", AgentNamespaces: []string{"argocd"}}
 	resource := schema.GroupResource{Resource: "things"}
 	for reason, failure := range map[string]error{
@@ -131,11 +146,7 @@ func TestReaders_whatCannotBeRead(t *testing.T) {
 				}
 			}
 		}
-		lost := &liveReader{
-			api:        answers{apierrors.NewNotFound(resource, "x")},
-			cache:      &cacheReader{cache: answers{}, direct: answers{}, index: manifestcache.NewIndex(store{work, nil}), options: options},
-			unlabelled: func(context.Context, client.Reader, string) ([]lostWork, error) { return nil, failure },
-		}
+		lost := &liveReader{api: answers{failure}, cache: &cacheReader{cache: answers{}, direct: answers{}, index: manifestcache.NewIndex(store{foreign, nil}), options: options}}
 		if _, err := lost.Works(t.Context(), client.ObjectKeyFromObject(app), app); !errors.Is(err, failure) {
 			t.Errorf("%s: works that the cache does not have: the error is %v", reason, err)
 		}

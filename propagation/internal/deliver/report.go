@@ -24,84 +24,18 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
-	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
-	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // reporter writes conditions and Events, and counts them.
 type reporter struct {
 	client  client.Client
-	options Options
 	now     func() time.Time
 	events  events.EventRecorder
 	tracker *tracker
-}
-
-// recordAbandoned records what a released Application may have left on clusters, by an Event on the
-// former Application and a log line. The works stay in deletion until their cluster returns and
-// prunes, or until the cluster is removed.
-func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) error {
-	left := strings.Join(rep.contents(ctx, app), ", ")
-	var lines []string
-	for _, work := range works {
-		cluster, err := readObject(ctx, rep.client, client.ObjectKey{Name: work.Namespace}, &clusterv1.ManagedCluster{})
-		if err != nil {
-			return err
-		}
-		availability := "is available"
-		if state := status.ClusterOf(work.Namespace, cluster); !state.Available {
-			availability = "has not been available"
-			if !state.Since.IsZero() {
-				availability += " since " + state.Since.UTC().Format(time.RFC3339)
-			}
-		}
-		lines = append(lines, fmt.Sprintf("cluster %q, which %s (ManifestWork %s)", work.Namespace, availability, work.Name))
-		ctrl.LoggerFrom(ctx).Info("released an Application before its cluster confirmed the prune", "cluster", work.Namespace, "work", work.Name, "left", left, "state", availability)
-	}
-	if len(lines) == 0 {
-		return nil
-	}
-	if more := len(lines) - maxReceipt; more > 0 {
-		lines = append(lines[:maxReceipt], fmt.Sprintf("and %d more, see the log", more))
-	}
-	rep.recordWarning(app, policy.Message{Reason: "Abandoned", Text: fmt.Sprintf(
-		"released before the cluster confirmed the prune: %s and what they deployed may be left on %s; its ManifestWork stays in deletion, so that a cluster that returns prunes them",
-		left, strings.Join(lines, "; "))})
-	return nil
-}
-
-// contents names what is delivered with an Application, according to the cache.
-func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []string {
-	there := payload.DeliveredName(app)
-	left := []string{"Application " + there.String()}
-	if rep.options.Namespace {
-		left = append(left, "Namespace "+there.Namespace)
-	}
-	if !rep.options.Project || payload.ProjectName(app) == argocd.DefaultProject {
-		return left
-	}
-	// An AppProject that cannot be read may have been delivered.
-	if project, err := readProject(ctx, rep.client, rep.options.ArgoCDNamespace, payload.ProjectName(app)); err != nil || project != nil {
-		left = append(left, "AppProject "+payload.ProjectNamespace(app, rep.options.ArgoCDNamespace)+"/"+payload.ProjectName(app))
-	}
-	return left
-}
-
-// recordOrphansPending records that an Application was released before its clusters applied the
-// orphan policy. The sweep deletes the works once the clusters have.
-func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) {
-	names := places(works)
-	ctrl.LoggerFrom(ctx).Info("released an Application before its clusters applied that what they run stays", "works", names)
-	if more := len(names) - maxReceipt; more > 0 {
-		names = append(names[:maxReceipt], fmt.Sprintf("%d more, see the log", more))
-	}
-	rep.recordWarning(app, policy.Message{Reason: policy.ReasonOrphanPending, Text: fmt.Sprintf(
-		"released before %s applied that what it runs stays; propagation deletes the ManifestWork once it has: do not delete it earlier, or the cluster prunes everything", strings.Join(names, ", "))})
 }
 
 // withHeld adds to a decision what the budget holds.
@@ -132,33 +66,39 @@ func (rep *reporter) recordWaiting(ctx context.Context, work *decide.Work, wait 
 		policy.Message{Reason: policy.ReasonOrphanPending, Text: wait.Text})
 }
 
-// recordLeft records what a released Application may have left on clusters.
-func (rep *reporter) recordLeft(ctx context.Context, p *pass) error {
-	var pending, proven []*manifestcache.Work
+// recordLeft records the ManifestWorks of an Application that is released before its clusters
+// have proven the end: those that wait for their agent, else all.
+func (rep *reporter) recordLeft(ctx context.Context, p *pass) {
+	m := policy.Message{Reason: policy.ReasonOrphanPending, Text: "released before the cluster applied that the delivered Application stays; " +
+		"propagation deletes these ManifestWorks later: do not delete them, or the cluster prunes everything: "}
+	var pending, all []string
 	for _, t := range p.plan.Fates {
 		work := p.work(t.UID)
 		if !t.Own || work == nil {
 			continue
 		}
-		if proven = append(proven, work.Work); t.Act == decide.End && t.Next != decide.StepDelete {
-			pending = append(pending, work.Work)
+		all = append(all, work.Namespace+"/"+work.Name)
+		if t.Act == decide.End && t.Next != decide.StepDelete {
+			pending = append(pending, work.Namespace+"/"+work.Name)
 		}
 	}
-	if len(pending) > 0 {
-		rep.recordOrphansPending(ctx, p.facts.Application, pending)
-		return nil
+	if len(pending) == 0 {
+		pending, m = all, policy.Message{Reason: "Abandoned", Text: "released before the cluster confirmed the prune; " +
+			"the delivered Application may be left there until the cluster returns and prunes these ManifestWorks: "}
 	}
-	return rep.recordAbandoned(ctx, p.facts.Application, proven)
+	if len(pending) == 0 {
+		return
+	}
+	ctrl.LoggerFrom(ctx).Info("released an Application before its clusters proved the end", "reason", m.Reason, "works", pending)
+	if more := len(pending) - maxNamed; more > 0 {
+		pending = append(pending[:maxNamed], fmt.Sprintf("%d more, see the log", more))
+	}
+	m.Text += strings.Join(pending, ", ")
+	rep.recordWarning(p.facts.Application, m)
 }
 
-// places names works in a message.
-func places(works []*manifestcache.Work) []string {
-	names := make([]string, 0, len(works))
-	for _, work := range works {
-		names = append(names, fmt.Sprintf("cluster %q (ManifestWork %s)", work.Namespace, work.Name))
-	}
-	return names
-}
+// maxNamed is how many ManifestWorks one Event names; an Event's note has 1 kB.
+const maxNamed = 3
 
 func (rep *reporter) recordOn(ref *corev1.ObjectReference, m policy.Message) {
 	budget.Record(rep.events, ref, m)
@@ -248,6 +188,3 @@ func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Applicati
 	}
 	return nil
 }
-
-// maxReceipt is how many works one receipt lists. The note of an Event has 1 kB at most.
-const maxReceipt = 3

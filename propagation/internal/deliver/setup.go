@@ -33,9 +33,9 @@ func newReconciler(c clients, recorder events.EventRecorder) (*Reconciler, *watc
 	cached := &cacheReader{cache: c.client, index: c.index, direct: c.live, options: c.options}
 	r := &Reconciler{
 		facts:  &sources{options: c.options, now: c.now, refreshes: &requests.refreshes, naming: namespacesNaming(c.client)},
-		cached: cached, live: &liveReader{api: c.live, cache: cached, unlabelled: unlabelled}, sweeper: newSweeper(c),
+		cached: cached, live: &liveReader{api: c.live, cache: cached}, sweeper: newSweeper(c),
 	}
-	r.applier = &applier{writer: &writer{client: c.client, live: c.live, options: c.options, now: c.now, tracker: timing}, requests: requests, reporter: &reporter{client: c.client, options: c.options, now: c.now, events: recorder, tracker: timing}}
+	r.applier = &applier{writer: &writer{client: c.client, live: c.live, options: c.options, now: c.now, tracker: timing}, requests: requests, reporter: &reporter{client: c.client, now: c.now, events: recorder, tracker: timing}}
 	r.budget = budget.New(c.client, c.live, recorder, budget.Options{
 		Settings: c.options.Withdrawals, Grace: c.options.BindingGrace, Namespace: c.options.HubNamespace, Prepare: r.prepare, OnCluster: r.sweeper.onCluster,
 	})

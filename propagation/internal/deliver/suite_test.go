@@ -174,7 +174,7 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 		t.Fatalf("set up delivery: %v", err)
 	}
 	p.cached = &cacheReader{cache: mgr.GetClient(), index: index, direct: mgr.GetAPIReader(), options: options}
-	p.live = &liveReader{api: mgr.GetAPIReader(), cache: p.cached, unlabelled: unlabelled}
+	p.live = &liveReader{api: mgr.GetAPIReader(), cache: p.cached}
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	p.stop = sync.OnceFunc(func() {

@@ -75,9 +75,9 @@ func newSweeper(c clients) *sweeper {
 	}
 }
 
-// left records a work that has left the cache without being deleted.
+// left records a work that has left the cache, even if it is being deleted.
 func (s *sweeper) left(work client.Object) {
-	if app, named := manifestcache.ClaimantOf(work); named && work.GetDeletionTimestamp() == nil {
+	if app, named := manifestcache.ClaimantOf(work); named {
 		s.lost.Add(client.ObjectKeyFromObject(work).String(), lostWork{client.ObjectKeyFromObject(work), app})
 	}
 }
@@ -186,7 +186,7 @@ func (s *sweeper) onCluster(cluster string) (count int) {
 
 // list records the works without the label and enqueues their Applications.
 func (s *sweeper) list(ctx context.Context) error {
-	found, err := unlabelled(ctx, s.live, "")
+	found, err := unlabelled(ctx, s.live)
 	if err != nil {
 		return err
 	}
@@ -287,13 +287,13 @@ const (
 	pageSize = 500
 )
 
-// unlabelled returns the works without the label that name an Application, in a cluster's namespace
-// or in all. It lists metadata in pages, because nearly all of these works belong to other writers.
-func unlabelled(ctx context.Context, live client.Reader, cluster string) (found []lostWork, err error) {
+// unlabelled returns the works without the label that name an Application. It lists metadata in
+// pages, because nearly all of these works belong to other writers.
+func unlabelled(ctx context.Context, live client.Reader) (found []lostWork, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appcache.WorkKind.GroupVersion().WithKind(appcache.WorkKind.Kind + "List"))
 	for {
-		options := &client.ListOptions{Namespace: cluster, Limit: pageSize, Continue: list.Continue, Raw: &metav1.ListOptions{LabelSelector: notPulled}}
+		options := &client.ListOptions{Limit: pageSize, Continue: list.Continue, Raw: &metav1.ListOptions{LabelSelector: notPulled}}
 		if err := live.List(ctx, list, options); err != nil {
 			return nil, fmt.Errorf("list ManifestWorks without label %s: %w", contract.PullLabel, err)
 		}

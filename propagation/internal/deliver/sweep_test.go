@@ -132,23 +132,46 @@ func TestUnlabelledWorkIsRemovedAndWaitedFor(t *testing.T) {
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
-// Also when it loses the label in the moment of the deletion.
+// Also when it loses the label in the moment of the deletion, whatever its name is.
 func TestUnlabelledWhileItIsDeleted(t *testing.T) {
-	p := newPlace(t)
-	start(t)
-	app := p.deploy("unlabelled", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
-	work := delivered(t, app, p.cluster)
-	finalized(t, work)
-	remove(t, app)
-	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
-	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
-	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
-	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
-	if err := gone(app); err == nil {
-		t.Fatal("it was released while its work is there")
+	start(t, func(o *Options) { o.RecreateGrace = time.Hour })
+	finalizer := func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} }
+	for name, again := range map[string]bool{"made": false, "remade": true} { // its work has another UID's name
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			app := p.deploy("unlabelled", func(a *argocd.Application) {
+				if !again {
+					finalizer(a)
+				}
+			})
+			work := delivered(t, app, p.cluster)
+			finalized(t, work)
+			if again {
+				app = remade(t, p, app, finalizer)
+				adopted(t, app, work)
+			}
+			remove(t, app)
+			if again {
+				says(t, app, policy.WarningCondition, "to apply how it ends")
+				applyWell(t, stored(t, work))
+			}
+			says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
+			edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
+			edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
+			testkit.Eventually(t, "the label", func() error {
+				if stored(t, work).Labels[contract.PullLabel] != "true" {
+					return errors.New("it is not back")
+				}
+				return nil
+			})
+			says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
+			if err := gone(app); err == nil {
+				t.Fatal("it was released while its work is there")
+			}
+			pruned(t, work)
+			testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+		})
 	}
-	pruned(t, work)
-	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
 // Works that lost their label while no process was running are also found if their names come from
