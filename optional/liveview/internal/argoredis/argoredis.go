@@ -14,6 +14,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -64,6 +65,10 @@ func (o *Options) Validate() error {
 type Redis struct {
 	client *redis.Client
 	suffix string
+
+	mu      sync.Mutex
+	scanned time.Time
+	foreign map[string]string // the key of each instance of which another Argo CD writes the tree
 }
 
 const (
@@ -102,11 +107,7 @@ func New(o Options, secrets client.Reader) (*Redis, error) {
 			return "", string(secret.Data["auth"]), nil
 		}
 	}
-	r := &Redis{client: redis.NewClient(options)}
-	if o.Compression == "gzip" {
-		r.suffix = ".gz"
-	}
-	return r, nil
+	return &Redis{client: redis.NewClient(options), suffix: view.Suffix(o.Compression)}, nil
 }
 
 // Close ends all connections.
@@ -147,7 +148,7 @@ func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte
 	if shards > maxShards {
 		return nil, fmt.Errorf("the resource tree has %d shards, at most %d are read: raise ARGOCD_APPLICATION_TREE_SHARD_SIZE", shards, maxShards)
 	}
-	next, size := make([][]byte, 0, shards-1), len(first)
+	all, size := append(make([][]byte, 0, shards), first), len(first)
 	for shard := 1; shard < shards; shard++ {
 		raw, err := r.get(ctx, view.TreeKey(instance, shard))
 		if errors.Is(err, redis.Nil) {
@@ -159,9 +160,9 @@ func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte
 		if size += len(raw); size > view.MaxDecoded {
 			return nil, fmt.Errorf("read the %d shards of the resource tree: %w than %d bytes", shards, view.ErrTooLarge, view.MaxDecoded)
 		}
-		next = append(next, raw)
+		all = append(all, raw)
 	}
-	return view.Merge(first, next...)
+	return view.Merge(all...)
 }
 
 // get returns the value of a key, or redis.Nil if Redis has no such key. It reads at most as many
@@ -183,20 +184,55 @@ func (r *Redis) get(ctx context.Context, key string) ([]byte, error) {
 	return raw, nil
 }
 
+// rescan is how often at most all keys are listed, and maxForeign how many of them are kept.
+const (
+	rescan     = time.Minute
+	maxForeign = 10_000
+)
+
 // explain returns why there is no tree. A key of another cache version, or of another compression,
 // is never interpreted.
 func (r *Redis) explain(ctx context.Context, instance string) error {
-	keys := r.client.Scan(ctx, 0, view.TreePattern(instance), 1000).Iterator()
-	for keys.Next(ctx) {
-		if key := keys.Val(); key != view.TreeKey(instance, 0)+r.suffix {
-			return fmt.Errorf("found %s in Redis, of another cache version or compression than %s%s: nothing of it is read; update liveview, or set --redis-compress",
-				strings.ToValidUTF8(key, "?"), view.CacheVersion, r.suffix)
+	other := view.TreeKey(instance, 0)
+	if r.suffix == "" {
+		other += view.Suffix("gzip")
+	}
+	n, err := r.client.Exists(ctx, other).Result()
+	if err != nil {
+		return fmt.Errorf("look for %s: %w", other, err)
+	}
+	if n == 0 {
+		if other, err = r.foreignKey(ctx, instance, time.Now()); err != nil {
+			return err
+		}
+	}
+	if other == "" {
+		return ErrNone
+	}
+	return fmt.Errorf("found %s in Redis, of another cache version or compression than %s%s: nothing of it is read; update liveview, or set --redis-compress",
+		strings.ToValidUTF8(other, "?"), view.CacheVersion, r.suffix)
+}
+
+// foreignKey returns the key of an instance's tree of another cache version; "" for none. All keys are
+// listed for all instances together, once in [rescan], since a list takes time of Argo CD's Redis.
+func (r *Redis) foreignKey(ctx context.Context, instance string, now time.Time) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.Sub(r.scanned) < rescan {
+		return r.foreign[instance], nil
+	}
+	found := map[string]string{}
+	keys := r.client.Scan(ctx, 0, view.TreePattern, 1000).Iterator()
+	for len(found) < maxForeign && keys.Next(ctx) {
+		if of, foreign := view.ParseTreeKey(keys.Val()); foreign {
+			found[of] = keys.Val()
 		}
 	}
 	if err := keys.Err(); err != nil {
-		return err
+		return "", fmt.Errorf("list the resource trees: %w", err)
 	}
-	return ErrNone
+	r.scanned, r.foreign = now, found
+	return found[instance], nil
 }
 
 // Watched returns the cache version of each instance that argocd-server has an open page of.

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	miniserver "github.com/alicebob/miniredis/v2/server"
 
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
 )
@@ -87,5 +89,64 @@ func TestRead_boundsTheSumOfShards(t *testing.T) {
 				t.Errorf("%d bytes of tree, %v", len(v.Tree), err)
 			}
 		})
+	}
+}
+
+// Why an Application has no tree is found without a list of all keys each time.
+func TestRead_explainsWhyThereIsNoTree(t *testing.T) {
+	instances := map[string]string{"new": "", "foreign": "app|resources-tree|foreign|9.9.9.gz", "sharded": "app|resources-tree|sharded|1|9.9.9", "plain": "app|resources-tree|plain|1.8.3"}
+	server := miniredis.RunT(t)
+	scans := 0
+	server.Server().SetPreHook(func(_ *miniserver.Peer, command string, _ ...string) bool {
+		if command == "SCAN" {
+			scans++
+		}
+		return false
+	})
+	r, err := New(Options{Address: server.Addr(), Compression: "gzip"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range instances {
+		if key == "" {
+			continue
+		}
+		if err := server.Set(key, "{}"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		for instance, key := range instances {
+			_, err := r.Read(t.Context(), instance)
+			if key == "" && !errors.Is(err, ErrNone) || key != "" && (err == nil || !strings.Contains(err.Error(), "found "+key+" in Redis")) {
+				t.Errorf("%s: %v", instance, err)
+			}
+		}
+	}
+	if scans != 1 {
+		t.Errorf("all keys were listed %d times", scans)
+	}
+}
+
+// What was found is looked for again: Argo CD may be updated meanwhile.
+func TestForeignKey_listsAgain(t *testing.T) {
+	server, now := miniredis.RunT(t), time.Now()
+	r, err := New(Options{Address: server.Addr(), Compression: "gzip"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		stored string
+		after  time.Duration
+		want   string
+	}{{"", 0, ""}, {"app|resources-tree|a|9", time.Second, ""}, {"", rescan, "app|resources-tree|a|9"}} {
+		if c.stored != "" {
+			if err := server.Set(c.stored, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := r.foreignKey(t.Context(), "a", now.Add(c.after)); err != nil || got != c.want {
+			t.Errorf("after %s: %q, %v", c.after, got, err)
+		}
 	}
 }

@@ -10,13 +10,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,8 +49,6 @@ const (
 	interval = 2 * time.Second
 	// thorough is how often Applications are read although their keys in Redis did not change.
 	thorough = 5 * interval
-	// parallel is how many Applications are read at a time, each of some MiB at most.
-	parallel = 2
 )
 
 // Reconciler writes the views of one ConfigMap at a time.
@@ -75,7 +75,8 @@ func Setup(mgr ctrl.Manager, redis *argoredis.Redis, argocdNamespace string) err
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("views").
 		For(&corev1.ConfigMap{}, builder.WithPredicates(requestsOthers)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: boot.Backoff()}).
+		// One Application at a time: the largest need most of the memory of the container.
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: boot.Backoff()}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the views: %w", err)
@@ -107,28 +108,29 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	}
 	before, _ := request.ReadViews(requested.Data[request.ViewsKey]) // what cannot be read is written again
-	names := slices.Sorted(maps.Keys(applications))
-	views := make([]request.View, len(names))
-	var group errgroup.Group
-	group.SetLimit(parallel)
-	for i, name := range names {
-		group.Go(func() error {
-			views[i] = r.view(ctx, applications[name], before[name])
-			if len(names) > 1 && len(views[i].Blob) > request.MaxShared {
-				views[i] = request.View{Alone: true}
-			}
-			return ctx.Err()
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return ctrl.Result{}, err
-	}
-	next := make(request.Views, len(names))
-	for i, name := range names {
-		next[name] = views[i]
-		if message := views[i].Message; message != "" && message != before[name].Message {
-			ctrl.LoggerFrom(ctx).Info("view is not complete", "application", applications[name], "message", message)
+	next := make(request.Views, len(applications))
+	var down error // once there is no connection, it is not tried again for each Application
+	for _, name := range slices.Sorted(maps.Keys(applications)) {
+		v, err := request.View{}, down
+		if down == nil {
+			v, err = r.view(ctx, applications[name], before[name])
 		}
+		if noConnection(err) {
+			down = err
+		}
+		if err := ctx.Err(); err != nil {
+			return ctrl.Result{}, err
+		}
+		if err != nil {
+			v = last(before[name], err)
+		}
+		if len(applications) > 1 && len(v.Blob) > request.MaxShared {
+			v = request.View{Alone: true}
+		}
+		if v.Message != "" && v.Message != before[name].Message {
+			ctrl.LoggerFrom(ctx).Info("view is not complete", "application", applications[name], "message", v.Message)
+		}
+		next[name] = v
 	}
 	if err := r.write(ctx, requested, next); err != nil {
 		return ctrl.Result{}, err
@@ -136,9 +138,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: interval}, nil
 }
 
-// view returns the view of an Application, which is namespace/name. If the Application cannot be
-// read, the view from before stays, with the reason and without a digest.
-func (r *Reconciler) view(ctx context.Context, application string, before request.View) request.View {
+// view returns the view of an Application, which is namespace/name.
+func (r *Reconciler) view(ctx context.Context, application string, before request.View) (request.View, error) {
 	now := time.Now()
 	minute := now.Unix() / 60
 	known := before.Source
@@ -146,19 +147,26 @@ func (r *Reconciler) view(ctx context.Context, application string, before reques
 		known = "" // read the Application as well, once a minute however long a pass takes
 	}
 	v, source, err := r.read(ctx, application, known)
-	if err == nil && source == before.Source {
-		before.Renewed = minute
-		return before
-	}
-	next := request.View{Source: source, Renewed: minute}
-	if err == nil {
-		next.Blob, next.Message, err = view.Encode(v)
-	}
 	if err != nil {
-		next = request.View{Blob: before.Blob, Message: err.Error(), Renewed: before.Renewed}
+		return request.View{}, err
 	}
-	next.Message = next.Message[:min(len(next.Message), request.MaxMessage)]
-	return next
+	if source == before.Source {
+		before.Renewed = minute
+		return before, nil
+	}
+	blob, message, err := view.Encode(v)
+	return request.View{Source: source, Renewed: minute, Blob: blob, Message: message}, err
+}
+
+func noConnection(err error) bool {
+	var failed net.Error
+	return errors.As(err, &failed) || errors.Is(err, io.EOF)
+}
+
+// last returns the view from before with the reason why there is no other, and without a digest.
+func last(before request.View, err error) request.View {
+	message := err.Error()
+	return request.View{Blob: before.Blob, Message: message[:min(len(message), request.MaxMessage)], Renewed: before.Renewed}
 }
 
 // read returns the view of an Application and its digest. If the keys in Redis have a known digest,

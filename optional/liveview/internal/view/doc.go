@@ -18,6 +18,9 @@ const (
 	// MaxValues is how many values its JSON has: lists, objects, texts, numbers. Each takes some
 	// hundreds of bytes of memory in what decodes it, the hub's argocd-server and the browser too.
 	MaxValues = 100_000
+	// maxRead is how many values an observer decodes: twice as many as are sent, since a view that is too
+	// large is sent without details. Of more it decodes the first maxNodes resources of the tree only.
+	maxRead = 2 * MaxValues
 	// MaxStatus is how many bytes of it go into the status of the hub Application.
 	MaxStatus = 128 << 10
 	// maxNodes is how many resources a view has that had to be cut as far as possible.

@@ -20,8 +20,14 @@ type parts struct {
 	Status    object   `json:"status,omitempty"`
 }
 
-func parse(v View) (p parts, err error) {
-	if err := decode(v.Tree, &p.Tree); err != nil {
+// parse decodes a view; of the tree the first resources only.
+func parse(v View, firstOnly bool) (p parts, err error) {
+	if firstOnly {
+		p.Tree, err = firstNodes(v.Tree)
+	} else {
+		err = decode(v.Tree, &p.Tree)
+	}
+	if err != nil {
 		return p, fmt.Errorf("read the resource tree: %w", err)
 	}
 	if err := decode(v.Resources, &p.Resources); err != nil {
@@ -61,7 +67,11 @@ func (p *parts) check() error {
 // then resources. message describes what is left out. It returns an error for JSON that is not Argo
 // CD's.
 func Encode(v View) (blob []byte, message string, err error) {
-	p, err := parse(v)
+	large := Values(v.Tree)+Values(v.Resources) > maxRead
+	if large {
+		v.Resources, v.Status = []byte("[]"), nil
+	}
+	p, err := parse(v, large)
 	if err != nil {
 		return nil, "", err
 	}
@@ -74,7 +84,7 @@ func Encode(v View) (blob []byte, message string, err error) {
 		message = "cut: " + v.Cut
 		annotate(p.Tree, "View", message)
 	}
-	for _, step := range []struct {
+	steps := []struct {
 		cut   string
 		cutTo func()
 	}{
@@ -82,8 +92,12 @@ func Encode(v View) (blob []byte, message string, err error) {
 		{"without manifests", func() { dropManifests(p.Resources) }},
 		{"without manifests and details", func() { dropDetails(p.Tree) }},
 		{"the first 1000 resources only", func() { p.Resources, p.Status = []object{}, nil; dropNodes(p.Tree) }},
-	} {
+	}
+	for i, step := range steps {
 		step.cutTo()
+		if large && i < len(steps)-1 {
+			continue // it has been cut that far already
+		}
 		if step.cut != "" {
 			message = fmt.Sprintf("the view is larger than %d KiB: %s", MaxEncoded>>10, step.cut)
 			annotate(p.Tree, "View", "cut: "+step.cut)

@@ -29,10 +29,27 @@ func TreeKey(instance string, shard int) string {
 // behind it for compression it is the name of the channel of its changes, too.
 func ResourcesKey(instance string) string { return resourcesPrefix + instance + "|" + CacheVersion }
 
-// TreePattern matches the keys of the tree of an instance in every cache version.
-func TreePattern(instance string) string { return treePrefix + escape.Replace(instance) + "|*" }
+// TreePattern matches the keys of all trees, in every cache version and compression.
+const TreePattern = treePrefix + "*"
 
-var escape = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`)
+// ParseTreeKey returns the instance of a key that [TreePattern] matches, and whether it is of a cache version
+// that this package cannot read.
+func ParseTreeKey(key string) (instance string, foreign bool) {
+	instance, rest, ok := strings.Cut(strings.TrimPrefix(key, treePrefix), "|")
+	version := strings.TrimSuffix(rest[strings.LastIndex(rest, "|")+1:], gzipSuffix)
+	return instance, ok && version != CacheVersion
+}
+
+// gzipSuffix ends the keys of what Argo CD compresses with gzip.
+const gzipSuffix = ".gz"
+
+// Suffix ends the keys of a compression of Argo CD.
+func Suffix(compression string) string {
+	if compression == "gzip" {
+		return gzipSuffix
+	}
+	return ""
+}
 
 // ParseChannel returns the instance and the cache version of a channel that
 // [ChannelPattern] matches.

@@ -5,6 +5,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func isListOfObjects(value any) error {
 	}
 	list, ok := value.([]any)
 	if !ok {
-		return fmt.Errorf("it is no list")
+		return errNoList
 	}
 	for i, item := range list {
 		if _, ok := item.(object); !ok {
@@ -85,6 +86,11 @@ func isListOfObjects(value any) error {
 	}
 	return nil
 }
+
+var (
+	errNoObject = errors.New("it is no object")
+	errNoList   = errors.New("it is no list")
+)
 
 // lists are the lists of a tree that hold resources.
 var lists = []string{"nodes", "orphanedNodes"}
@@ -101,25 +107,69 @@ func nodes(tree object, f func(node object)) {
 	}
 }
 
-// Merge joins the further shards of a tree to its first, as Argo CD does.
-func Merge(first []byte, next ...[]byte) ([]byte, error) {
-	var tree object
-	if err := decode(first, &tree); err != nil {
-		return nil, fmt.Errorf("read the resource tree: %w", err)
-	}
-	for i, raw := range next {
-		var shard object
-		if err := decode(raw, &shard); err != nil {
-			return nil, fmt.Errorf("read shard %d of the resource tree: %w", i+1, err)
+// Merge joins the shards of a tree, as Argo CD does. It decodes no resource.
+func Merge(shards ...[]byte) ([]byte, error) {
+	tree, items := map[string]json.RawMessage{}, map[string][][]byte{}
+	for i, raw := range shards {
+		var shard map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &shard); err != nil {
+			return nil, fmt.Errorf("read shard %d of the resource tree: %w", i, err)
 		}
-		for _, list := range []string{"nodes", "orphanedNodes", "hosts"} {
-			more, _ := shard[list].([]any)
-			if before, _ := tree[list].([]any); len(more) > 0 {
-				tree[list] = append(before, more...)
+		if i == 0 {
+			maps.Copy(tree, shard)
+		}
+		for _, name := range []string{"nodes", "orphanedNodes", "hosts"} {
+			list := shard[name]
+			if len(list) == 0 || string(list) == "null" {
+				continue
+			}
+			if list[0] != '[' {
+				return nil, fmt.Errorf("read %s of shard %d of the resource tree: %w", name, i, errNoList)
+			}
+			if inner := bytes.TrimSpace(list[1 : len(list)-1]); len(inner) > 0 {
+				items[name] = append(items[name], inner)
 			}
 		}
 	}
-	return json.Marshal(tree)
+	for name, all := range items {
+		tree[name] = slices.Concat([]byte("["), bytes.Join(all, []byte(",")), []byte("]"))
+	}
+	return marshal(tree)
+}
+
+// firstNodes decodes the first maxNodes resources of a tree, and nothing else of it.
+func firstNodes(raw []byte) (object, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	first := []any{}
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return nil, cmp.Or(err, errNoObject)
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		if name != "nodes" {
+			var unread json.RawMessage
+			if err := d.Decode(&unread); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
+			return nil, fmt.Errorf("nodes: %w", cmp.Or(err, errNoList))
+		}
+		for d.More() && len(first) < maxNodes {
+			var node any
+			if err := d.Decode(&node); err != nil {
+				return nil, err
+			}
+			first = append(first, node)
+		}
+		break
+	}
+	return object{"nodes": first}, nil
 }
 
 // Shards returns the number of shards of a tree. first is its first shard. It is 1 for a whole

@@ -329,11 +329,57 @@ func TestMerge(t *testing.T) {
 	if n, err := Shards(first); err != nil || n != 3 {
 		t.Error(n, err)
 	}
-	got, err := Merge(first, []byte(`{"nodes":[{"name":"b"}]}`), []byte(`{"orphanedNodes":[{"name":"c"}],"hosts":[{"name":"i"}]}`))
+	got, err := Merge(first, []byte(`{"nodes":[{"name":"b"}]}`), []byte(`{"nodes":null,"orphanedNodes":[{"name":"c"}],"hosts":[{"name":"i"}]}`), []byte(`{"nodes":[ ]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"hosts":[{"name":"h"},{"name":"i"}],"nodes":[{"name":"a"},{"name":"b"}],"orphanedNodes":[{"name":"c"}],"shardsCount":3}`; string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestMerge_refuses(t *testing.T) {
+	for _, shard := range []string{`{"nodes":{}}`, `[]`, `{"nodes":[}`, ``} {
+		if got, err := Merge([]byte(`{"nodes":[]}`), []byte(shard)); err == nil {
+			t.Errorf("%s is taken: %s", shard, got)
+		}
+	}
+}
+
+// Of a tree that is too large to be decoded the first resources are sent, and nothing else.
+func TestEncode_decodesTheFirstResourcesOnly(t *testing.T) {
+	nodes := strings.TrimSuffix(strings.Repeat(`{"kind":"Pod","info":[]},`, maxRead/3), ",")
+	for name, c := range map[string]struct {
+		tree  string
+		nodes int
+		err   bool
+	}{
+		"large":                      {`{"hosts":[{"name":"h"}],"nodes":[` + nodes + `]}`, maxNodes, false},
+		"behind another large list":  {`{"orphanedNodes":[` + nodes + `],"nodes":[{"kind":"Pod"}]}`, 1, false},
+		"only others":                {`{"orphanedNodes":[` + nodes + `]}`, 0, false},
+		"nodes are no list":          {`{"orphanedNodes":[` + nodes + `],"nodes":{}}`, 0, true},
+		"a node is no object":        {`{"nodes":[7,` + nodes + `]}`, 0, true},
+		"a list":                     {`[` + nodes + `]`, 0, true},
+		"cut off in the first nodes": {`{"hosts":[` + nodes + `],"nodes":[{"kind"`, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			blob, message, err := Encode(View{Tree: []byte(c.tree), Resources: []byte(`[{"kind":"Pod"}]`)})
+			if (err != nil) != c.err {
+				t.Fatal(err)
+			}
+			if err != nil {
+				return
+			}
+			v, err := Decode(blob, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(v.Tree), `"kind":"Pod"`); n != c.nodes || string(v.Resources) != "[]" || !strings.Contains(message, "the first 1000 resources only") {
+				t.Errorf("%d resources, %s, %q", n, v.Resources, message)
+			}
+			if strings.Contains(string(v.Tree), "hosts") || strings.Contains(string(v.Tree), "orphanedNodes") {
+				t.Errorf("it has more than resources: %.300s", v.Tree)
+			}
+		})
 	}
 }
