@@ -5,7 +5,6 @@ package request
 
 import (
 	"slices"
-	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -35,7 +34,7 @@ func (f feedback) finished(sent string, kinds []string) bool {
 
 // applied reports whether the request was applied.
 func (f feedback) applied(sent string) bool {
-	return f.request != "" && (f.request == sent || f.request == strings.TrimSuffix(sent, terminateSuffix))
+	return f.request != "" && claimIn(f.request) == claimIn(sent)
 }
 
 // running reports whether Argo CD on the cluster is running the operation, so that it can be

@@ -5,7 +5,6 @@ package request
 
 import (
 	"slices"
-	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
@@ -15,8 +14,6 @@ import (
 const (
 	KindOperation = "operation"
 	KindRefresh   = "refresh"
-
-	terminateSuffix = "/terminate"
 )
 
 // Step is the next step about the request of an Application.
@@ -83,7 +80,7 @@ func PlanFor(app *argocd.Application, work *manifestcache.Work, k Known) Plan {
 	}
 	sent := sentWith(work)
 	switch {
-	case strings.TrimSuffix(sent, terminateSuffix) == claim:
+	case claimIn(sent) == claim:
 		return planSent(app, r, sent, same, work, k.Unseen)
 	case len(same) < len(kinds):
 		return Plan{Step: StepDrop, Request: r} // no part of it was sent
@@ -108,8 +105,10 @@ func planSent(app *argocd.Application, r Request, sent string, same []string, wo
 	switch {
 	case reported.finished(sent, kinds):
 		return Plan{Step: StepFinish, Request: r, Done: same}
-	case sent == r.ID && r.Operation != nil && terminates(app, reported) && reported.running(sent):
-		r.ID += terminateSuffix
+	case r.Operation != nil && terminates(app, reported) && reported.running(sent):
+		// With a termination that was applied before it is lost: Argo CD was writing the state of the
+		// operation at that moment. The agent applies only what changes.
+		r.ID = withTermination(sent)
 		r.StartedAt = reported.startedAt
 		return Plan{Request: r, Replaced: changed}
 	case reported.applied(sent):

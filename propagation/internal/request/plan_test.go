@@ -144,17 +144,7 @@ func TestPlanRequest_terminatesTheOperationThatIsMeant(t *testing.T) {
 	const operation = `{"sync":{"revision":"one"}}`
 	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app", UID: "0123456789abcdef", ResourceVersion: "1"}, Operation: json.RawMessage(operation)}
 	claim := newClaim(app, wantedKinds(app))
-	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{contract.RequestAnnotation: claim}}}
-	m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural}}
-	for name, value := range map[string]string{
-		contract.FeedbackRequest: claim, contract.FeedbackOperationOwner: "sync",
-		contract.FeedbackOperationPhase: argocd.OperationRunning, contract.FeedbackOperationStartedAt: "2026-11-20T10:00:00Z",
-	} {
-		m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
-	}
-	m.Conditions = []metav1.Condition{{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue, ObservedGeneration: 3}}
-	w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{m}
-	work, _ := manifestcache.Compact(w, nil)
+	work := sentWork(claim, claim, argocd.OperationRunning, "2026-11-20T10:00:00Z")
 	for startedAt, want := range map[string]bool{"2026-11-20T10:00:00Z": true, "2026-11-20T09:59:00Z": false, "": true} {
 		app.Status = json.RawMessage(`{"operationState":{"phase":"Terminating","startedAt":"` + startedAt + `"}}`)
 		p := PlanFor(app, work, Known{Claim: claim})
@@ -162,4 +152,50 @@ func TestPlanRequest_terminatesTheOperationThatIsMeant(t *testing.T) {
 			t.Errorf("the hub's status is of the operation of %q: terminated %t, want %t (%+v)", startedAt, got, want, p)
 		}
 	}
+}
+
+// Argo CD may overwrite a termination with the state that it writes at that moment. The agent does
+// not apply the same again, so a termination that was applied to an operation that still runs is
+// sent as another one.
+func TestPlanRequest_terminatesAgain(t *testing.T) {
+	const operation, started = `{"sync":{"revision":"one"}}`, "2026-11-20T10:00:00Z"
+	app := &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app", UID: "0123456789abcdef", ResourceVersion: "1"}, Operation: json.RawMessage(operation),
+		Status: json.RawMessage(`{"operationState":{"phase":"Terminating","startedAt":"` + started + `"}}`),
+	}
+	claim := newClaim(app, wantedKinds(app))
+	for name, c := range map[string]struct {
+		sent, applied, phase string
+		want                 string
+		step                 Step
+	}{
+		"not seen yet":         {claim + "/terminate", claim, argocd.OperationRunning, claim + "/terminate", StepHold},
+		"under way":            {claim + "/terminate", claim + "/terminate", argocd.OperationTerminating, claim + "/terminate", StepHold},
+		"overwritten":          {claim + "/terminate", claim + "/terminate", argocd.OperationRunning, claim + "/terminate2", StepSend},
+		"the next not seen":    {claim + "/terminate2", claim + "/terminate", argocd.OperationRunning, claim + "/terminate2", StepHold},
+		"overwritten again":    {claim + "/terminate2", claim + "/terminate2", argocd.OperationRunning, claim + "/terminate3", StepSend},
+		"the next under way":   {claim + "/terminate3", claim + "/terminate3", argocd.OperationTerminating, claim + "/terminate3", StepHold},
+		"first one was enough": {claim + "/terminate2", claim + "/terminate", argocd.OperationTerminating, claim + "/terminate2", StepHold},
+	} {
+		p := PlanFor(app, sentWork(c.sent, c.applied, c.phase, started), Known{Claim: claim})
+		if p.Request.ID != c.want || p.Step != c.step || (c.step == StepSend) != (p.Request.StartedAt == started) {
+			t.Errorf("%s: %+v, want %s by step %d", name, p, c.want, c.step)
+		}
+	}
+}
+
+// sentWork carries a request, and reports an operation with what was applied.
+func sentWork(sent, applied, phase, startedAt string) *manifestcache.Work {
+	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{contract.RequestAnnotation: sent}}}
+	m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural}}
+	for name, value := range map[string]string{
+		contract.FeedbackRequest: applied, contract.FeedbackOperationOwner: "sync",
+		contract.FeedbackOperationPhase: phase, contract.FeedbackOperationStartedAt: startedAt,
+	} {
+		m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
+	}
+	m.Conditions = []metav1.Condition{{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue, ObservedGeneration: 3}}
+	w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{m}
+	work, _ := manifestcache.Compact(w, nil)
+	return work
 }

@@ -6,7 +6,6 @@ package request
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -43,7 +42,7 @@ func RunOf(app *argocd.Application, work *manifestcache.Work) Run {
 	}
 	claim, _ := ClaimOf(conditions)
 	switch {
-	case strings.TrimSuffix(sent, terminateSuffix) != claim, !slices.Contains(kindsOf(claim), KindOperation), !reported.applied(sent):
+	case claimIn(sent) != claim, !slices.Contains(kindsOf(claim), KindOperation), !reported.applied(sent):
 		return another
 	case reported.owner != "" && !inProgress(reported.phase):
 		return another // the operation waits: the report is about the one before
