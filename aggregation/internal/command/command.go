@@ -25,7 +25,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/definition"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rendered"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
@@ -120,7 +119,6 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 			Queue:       queue,
 			Index:       x,
 			WaitForSync: func(ctx context.Context) error { return errors.Join(feed.WaitForSync(ctx), waitForRendered(ctx)) },
-			Pruner:      &prune.Pruner{Live: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 			Store:       store,
 		}),
 	); err != nil {

@@ -37,13 +37,6 @@ func (q *Queue) Changed(key types.NamespacedName) {
 	}
 }
 
-// enqueue has a report reconciled at once, whether or not it has changed.
-func (q *Queue) enqueue(key types.NamespacedName) {
-	if queue := q.queue.Load(); queue != nil {
-		(*queue).Add(reconcile.Request{NamespacedName: key})
-	}
-}
-
 func (q *Queue) open(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	q.queue.Store(&queue)
 }

@@ -11,13 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -25,7 +25,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=get;list;watch;create;update
+// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler keeps the report of each ApplicationSet equal to the index.
@@ -34,12 +34,13 @@ type Reconciler struct {
 	live   client.Reader
 	writer client.Writer
 	index  *index.Index
-	pruner *prune.Pruner
 	store  *intermediate.Store
 	pacer  *pace.Pacer
 	limit  int
 
-	tracker  *tracker
+	tracker *tracker
+	// behind says when to look again while the cache is behind.
+	behind   workqueue.TypedRateLimiter[reconcile.Request]
 	recorder recorder
 }
 
@@ -59,14 +60,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		done = false
 	}
 	if done {
-		r.tracker.done(req.NamespacedName)
+		r.behind.Forget(req)
 		return reconcile.Result{}, nil
 	}
 	r.pacer.Failed(req.NamespacedName, changes, time.Now())
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: r.tracker.retry(req.NamespacedName)}, nil
+	return reconcile.Result{RequeueAfter: r.behind.When(req)}, nil
 }
 
 // reconcile returns false when it has to be called again soon.
@@ -204,7 +205,7 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key types.NamespacedN
 	if report != nil {
 		meta = report.meta
 	}
-	gone, deleted, err := r.pruner.Prune(ctx, key, meta)
+	gone, deleted, err := r.prune(ctx, key, meta)
 	if deleted {
 		writesTotal.WithLabelValues("delete").Inc()
 	}
@@ -220,4 +221,24 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key types.NamespacedN
 	r.pacer.Forget(key)
 	forgetMetrics(key)
 	return true, nil
+}
+
+// prune removes the report of an ApplicationSet that the API server says is gone; an error is no
+// such answer. Report is the metadata of the report that was seen, nil when there is none.
+func (r *Reconciler) prune(ctx context.Context, key types.NamespacedName, report *metav1.PartialObjectMetadata) (gone, deleted bool, err error) {
+	err = r.live.Get(ctx, key, argocd.ApplicationSetMetadata())
+	switch {
+	case err == nil:
+		return false, false, nil
+	case !apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse): // 404 of a server without ApplicationSets
+		return false, false, fmt.Errorf("get ApplicationSet: %w", err)
+	case report == nil:
+		return true, false, nil
+	}
+	// Only the report that was seen: one that was created since is another client's.
+	err = r.writer.Delete(ctx, report, client.Preconditions{UID: &report.UID, ResourceVersion: &report.ResourceVersion})
+	if client.IgnoreNotFound(err) != nil {
+		return true, false, fmt.Errorf("delete report: %w", err)
+	}
+	return true, err == nil, nil
 }

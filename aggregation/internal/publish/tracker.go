@@ -5,18 +5,11 @@ package publish
 
 import (
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
-)
-
-// Waits before a report is tried again after an error.
-const (
-	retryFirst = 100 * time.Millisecond
-	retryMost  = 30 * time.Second
 )
 
 // storedReport is a report as it is on the API server, as this process last read or wrote it.
@@ -42,8 +35,6 @@ type tracker struct {
 	deleted map[types.NamespacedName]types.UID
 	// foreign are the reports that have an ApplicationSet's name and that aggregation does not manage.
 	foreign map[types.NamespacedName]types.UID
-	// retries counts consecutive conflicts because of a cache that is behind.
-	retries map[types.NamespacedName]int
 }
 
 func newTracker() *tracker {
@@ -52,7 +43,6 @@ func newTracker() *tracker {
 		loaded:  map[types.NamespacedName]struct{}{},
 		deleted: map[types.NamespacedName]types.UID{},
 		foreign: map[types.NamespacedName]types.UID{},
-		retries: map[types.NamespacedName]int{},
 	}
 }
 
@@ -109,26 +99,7 @@ func (t *tracker) setForeign(key types.NamespacedName, uid types.UID) (became bo
 	return became
 }
 
-// done records that a report is as it should be.
-func (t *tracker) done(key types.NamespacedName) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.retries, key)
-}
-
-// retry returns how long to wait for the cache, longer every time in a row.
-func (t *tracker) retry(key types.NamespacedName) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	wait := retryFirst << t.retries[key]
-	if wait >= retryMost {
-		return retryMost
-	}
-	t.retries[key]++
-	return wait
-}
-
-// forget drops the report of a deleted ApplicationSet.
+// forget drops what is known about the report of an ApplicationSet that is gone.
 func (t *tracker) forget(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

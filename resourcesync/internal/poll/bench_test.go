@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -32,11 +33,13 @@ const (
 	benchClusters = 500
 	benchApps     = 10 // on each cluster
 	benchObjects  = 10 // of each Application
+	benchBatch    = 50 // clusters of one request
 )
 
-// benchServer answers at once, so that what is measured is ours. As the real one
-// it keeps to no order: each answer comes in two orders of rows and kinds in turn.
+// benchServer is a search service with its answers in memory. As the real one it keeps to no
+// order: each answer comes in two orders of rows and kinds in turn.
 type benchServer struct {
+	latency time.Duration
 	batches map[string][2][]byte // by the first cluster
 	asked   atomic.Int64
 	values  []byte
@@ -51,8 +54,8 @@ func newBenchServer() *benchServer {
 	for c := range benchClusters {
 		s.view.Clusters = append(s.view.Clusters, fmt.Sprintf("cluster-%04d", c))
 	}
-	for at := 0; at < benchClusters; at += 50 {
-		s.batches[s.view.Clusters[at]] = benchAnswers(s.view.Clusters[at : at+50])
+	for at := 0; at < benchClusters; at += benchBatch {
+		s.batches[s.view.Clusters[at]] = benchAnswers(s.view.Clusters[at : at+benchBatch])
 	}
 	s.values, _ = json.Marshal(map[string]any{"data": map[string]any{"searchComplete": s.view.Clusters}})
 	return s
@@ -86,6 +89,7 @@ func benchAnswers(clusters []string) (out [2][]byte) {
 
 func (s *benchServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	<-time.After(s.latency)
 	if bytes.Contains(body, []byte("searchComplete")) {
 		_, _ = w.Write(s.values)
 		return
@@ -102,11 +106,19 @@ func (s *benchServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // View implements Fleet.
 func (s *benchServer) View(context.Context) (fleet.View, error) { return s.view, nil }
 
-// BenchmarkPoll polls 5,000 Applications with 10 resources each that do not
-// change. Its measure is BenchmarkQueriesAlone: the same requests, answers thrown
-// away. The allocations of both are mostly the server's and net/http's.
+// BenchmarkPoll polls 5,000 Applications with 10 resources each that do not change, and sends the
+// same requests alone, in turns. "×-queries" is the poll's time against that of its requests, whose
+// answers are read to the end and thrown away. A service that answers at once has no time in
+// which a poll could decode, so one that computes each answer for a while is measured, too.
 func BenchmarkPoll(b *testing.B) {
+	for name, latency := range map[string]time.Duration{"answered-at-once": 0, "answered-after-100ms": 100 * time.Millisecond} {
+		b.Run(name, func(b *testing.B) { benchmarkPoll(b, latency) })
+	}
+}
+
+func benchmarkPoll(b *testing.B, latency time.Duration) {
 	s := newBenchServer()
+	s.latency = latency
 	server := httptest.NewTLSServer(s)
 	defer server.Close()
 	dir := b.TempDir()
@@ -125,42 +137,48 @@ func BenchmarkPoll(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	p := &Poller{
 		Search: search.New(search.Options{URL: server.URL, CAFile: filepath.Join(dir, "ca"), TokenFile: filepath.Join(dir, "token"), MaxBytes: 64 << 20}),
-		Fleet:  s, Files: store, Log: logr.Discard(), Options: Options{Interval: 10 * time.Second, BatchSize: 50},
+		Fleet:  s, Files: store, Log: logr.Discard(), Options: Options{Interval: 10 * time.Second, BatchSize: benchBatch},
 	}
 	p.restore(b.Context())
 	p.poll(b.Context())
 	if len(p.state.clusters) != benchClusters || len(p.reports.written) != benchApps {
 		b.Fatalf("%d clusters, %d reports: %s", len(p.state.clusters), len(p.reports.written), p.changes[subjectFailure])
 	}
+	caller := server.Client()
+	var polls, queries []time.Duration
 	b.ReportAllocs()
 	for b.Loop() {
+		began := time.Now()
+		s.queryAlone(b, caller, server.URL)
+		queries = append(queries, time.Since(began))
+		began = time.Now()
 		p.poll(b.Context())
+		polls = append(polls, time.Since(began))
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB-kept")
+	b.ReportMetric(float64(median(polls))/float64(median(queries)), "×-queries")
+	b.ReportMetric(median(polls).Seconds()*1e3, "ms/poll")
 	runtime.KeepAlive(p)
 }
 
-func BenchmarkQueriesAlone(b *testing.B) {
-	s := newBenchServer()
-	server := httptest.NewTLSServer(s)
-	defer server.Close()
-	c := server.Client()
-	b.ReportAllocs()
-	for b.Loop() {
-		var batches []string
-		for first := range s.batches {
-			batches = append(batches, first)
+func median(of []time.Duration) time.Duration {
+	slices.Sort(of)
+	return of[len(of)/2]
+}
+
+// queryAlone sends the requests of a poll, as many at once, and reads the answers to the end.
+func (s *benchServer) queryAlone(b *testing.B, caller *http.Client, url string) {
+	ask := func(body string) {
+		response, err := caller.Post(url, "application/json", strings.NewReader(body))
+		if err != nil {
+			b.Error(err)
+			return
 		}
-		forEach(batches, inFlight, func(first string) {
-			response, err := c.Post(server.URL, "application/json", bytes.NewReader(fmt.Appendf(nil, `{"values":["%s"]}`, first)))
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			_, _ = io.Copy(io.Discard, response.Body)
-			_ = response.Body.Close()
-		})
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
 	}
+	ask("searchComplete")
+	forEach(slices.Collect(maps.Keys(s.batches)), inFlight, func(first string) { ask(fmt.Sprintf(`{"values":["%s"]}`, first)) })
 }

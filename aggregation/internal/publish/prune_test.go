@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package prune
+package publish
 
 import (
 	"context"
@@ -61,8 +61,8 @@ func TestPrune(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &Pruner{Live: &test.hub, Writer: &test.hub}
-			gone, deleted, err := p.Prune(t.Context(), key, test.report)
+			r := &Reconciler{live: &test.hub, writer: &test.hub}
+			gone, deleted, err := r.prune(t.Context(), key, test.report)
 			if gone != test.gone || deleted != test.deleted || (err != nil) != test.err {
 				t.Errorf("%s: gone %v, deleted %v, error %v", test.why, gone, deleted, err)
 			}
