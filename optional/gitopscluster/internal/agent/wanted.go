@@ -76,21 +76,10 @@ type State struct {
 	Deployed bool
 	// Connected: that agent says itself that the principal has let it in.
 	Connected bool
-	// Generation of the client certificate that the add-on asks for; 0: there is none.
-	Generation int
-	// Bundle is [Wanted.BundleDigest] of what the agent has been started with, "" while
-	// that is not known.
-	Bundle string
-	// Image is what the managed cluster says it runs.
-	Image string
-	// Certificate is the one that the managed cluster holds, nil while that is not known.
-	Certificate *Certificate
 	// Reason and Message say why the agent is not connected, and what to do.
 	Reason, Message string
-	// WaitingFor is the first thing that is missing, one of the words above; Since is
-	// since when, as far as that is known.
+	// WaitingFor is the first thing that is missing, one of the words above.
 	WaitingFor string
-	Since      time.Time
 }
 
 // Write is one that a dry run would have made.

@@ -5,8 +5,8 @@
 // finds the principal, keeps its certificates, says which generation of a certificate
 // each cluster has, and has the agent delivered, or taken off again.
 //
-// Two kinds of work share one queue: an Argo CD of the hub as a whole, whose principal
-// and certificates all of its clusters depend on, and one cluster. What is known is read
-// anew after a start; until every GitOpsCluster has been reconciled, no agent leaves, and until
-// every cluster has been looked at, the CA is not changed.
+// [Reconciler.Fold] makes one [Plan] of what all GitOpsClusters ask for and of what the hub
+// has, and reads both anew each time: no memory of the process decides but since when a
+// GitOpsCluster is missing. A controller reconciles each cluster with the last plan. What a
+// managed cluster may write (works, statuses) decides about that cluster alone.
 package agents

@@ -6,10 +6,8 @@ package agents
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
@@ -64,7 +62,7 @@ type Status struct {
 	Principal principal.Found
 	// PrincipalProblems and CertificateProblems belong to one condition each.
 	PrincipalProblems, CertificateProblems []principal.Problem
-	// Agents is the state of each cluster that has been looked at.
+	// Agents is the state of each cluster whose agent it has.
 	Agents map[string]agent.State
 	// Conflicts are the clusters whose agent belongs to another GitOpsCluster.
 	Conflicts map[string]types.NamespacedName
@@ -88,37 +86,6 @@ func elsewhere(s Spec) int {
 		return 0
 	}
 	return 1
-}
-
-// task is what is to be done about the agent of one cluster.
-type task struct {
-	namespace string
-	owner     types.NamespacedName
-	// wanted is nil when the agent has to leave.
-	wanted  *agent.Wanted
-	abandon bool
-	// untouched: a dry run, or nothing can be said yet; the agent stays as it is.
-	untouched bool
-	// dry: it stays so for the dry run alone.
-	dry bool
-	// shape of the cluster Secret, which follows once there is an agent.
-	server string
-	config func(cluster string) ([]byte, string, error)
-	digest string
-}
-
-// sameTask reports whether a cluster need not be looked at again.
-func sameTask(a, b *task) bool {
-	if (a.wanted == nil) != (b.wanted == nil) || a.namespace != b.namespace || a.owner != b.owner || a.abandon != b.abandon || a.untouched != b.untouched {
-		return false
-	}
-	if a.wanted == nil {
-		return true
-	}
-	x, y := *a.wanted, *b.wanted
-	return x.Owner == y.Owner && x.AgentNamespace == y.AgentNamespace && x.Mode == y.Mode && x.Address == y.Address && x.Port == y.Port && x.Image == y.Image &&
-		x.BundleDigest == y.BundleDigest && x.Generation == y.Generation && equality.Semantic.DeepEqual(x.Settings, y.Settings) &&
-		slices.EqualFunc(x.Manifests, y.Manifests, func(m, n []byte) bool { return string(m) == string(n) })
 }
 
 // planned are the writes of a dry run in the words of package agent.
@@ -149,10 +116,6 @@ type Options struct {
 	// Registered returns the clusters that Argo CD knows by a Secret of another writer, and
 	// whether one of them has an agent.
 	Registered func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error)
-	// Changed is called when the answers of an Argo CD's GitOpsClusters have changed,
-	// Reshaped when the Secrets of clusters have to be looked at.
-	Changed  func(namespace string)
-	Reshaped func(clusters ...string)
 	// Abandoned is called when a cluster was abandoned, with the certificates
 	// that it may have kept.
 	Abandoned func(owner types.NamespacedName, cluster string, kept []pki.Issued)

@@ -65,10 +65,8 @@ type Wanted struct {
 	// Reports are of all clusters with an agent of this Argo CD. Without them a change
 	// of the CA would leave clusters behind.
 	Reports []pki.Report
-	// Incomplete is set while not all of them are known: the CA is not changed then.
-	// Unknown are those of which nothing is known.
-	Incomplete bool
-	Unknown    []string
+	// Secrets are the digests of the configs in the clusters' Secrets, where these are ours.
+	Secrets map[string]string
 	// KeepPrincipalRunning leaves the restart of the principal to its owner.
 	KeepPrincipalRunning bool
 	// RotateCA are the values that request a new CA, sorted: one that was not among those of

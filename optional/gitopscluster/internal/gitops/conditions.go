@@ -72,22 +72,10 @@ func addAgents(status agents.Status, known bool, f found, before []metav1.Condit
 	}
 }
 
-// looked reports whether every selected cluster has been looked at, and its agent. missing are
-// those without Secret: whether another writer has its name is known once one was to be made.
-func looked(status agents.Status, known bool, f found, missing []string) bool {
-	if len(missing) > 0 && !f.intent.DryRun {
-		return false
-	}
-	if f.intent.Agent == nil {
-		return true
-	}
-	for cluster := range f.selected {
-		_, conflict := status.Conflicts[cluster]
-		if _, there := status.Agents[cluster]; !there && !conflict {
-			return false
-		}
-	}
-	return known
+// reportsAgents reports whether a status of this generation has what is known of agents.
+func reportsAgents(o *v1beta1.GitOpsCluster) bool {
+	c := meta.FindStatusCondition(o.Status.Conditions, v1beta1.ConditionPrincipalFound)
+	return c != nil && c.ObservedGeneration == o.Generation
 }
 
 // ofApplications are conditions that are there only while something is wrong, and that

@@ -25,8 +25,6 @@ const (
 	fieldOwner = "multicluster-integrations-gitops"
 	// debounce is the least time between two writes of one status.
 	debounce = time.Second
-	// lookedWithin is how long after a start the first look at all clusters may take.
-	lookedWithin = time.Minute
 )
 
 // written is the last write of a status.
@@ -41,25 +39,6 @@ type statusWriter struct {
 	client   client.Client
 	recorder events.EventRecorder
 	wrote    map[types.NamespacedName]written
-	began    time.Time // of the first status after the start
-}
-
-// waits returns how long a status of before the start stays as it is: until each cluster has
-// been looked at, so that a restart does not report it as not connected or not registered,
-// and at most for a minute, so that one that cannot be looked at counts for itself only.
-func (w *statusWriter) waits(o *v1beta1.GitOpsCluster, in intent.Intent, looked bool) time.Duration {
-	kind := v1beta1.ConditionClustersRegistered
-	if in.Agent != nil {
-		kind = v1beta1.ConditionPrincipalFound
-	}
-	c := meta.FindStatusCondition(o.Status.Conditions, kind)
-	if _, wrote := w.wrote[key(o)]; looked || wrote || in.Refusal != nil || c == nil || c.ObservedGeneration != o.Generation {
-		return 0
-	}
-	if w.began.IsZero() {
-		w.began = time.Now()
-	}
-	return time.Until(w.began.Add(lookedWithin))
 }
 
 // write makes the status that of facts, once per change. look is when to look again.
