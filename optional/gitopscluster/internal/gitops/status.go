@@ -69,7 +69,7 @@ func (w *statusWriter) write(ctx context.Context, o *v1beta1.GitOpsCluster, fact
 // announce logs, and records an Event, when a GitOpsCluster turns ready or is not ready
 // for another reason.
 func (w *statusWriter) announce(ctx context.Context, before, o *v1beta1.GitOpsCluster) {
-	for _, kind := range []string{v1beta1.ConditionOrphaned, v1beta1.ConditionProjectsOverwritten} {
+	for _, kind := range ofApplicationsKinds {
 		if c := meta.FindStatusCondition(o.Status.Conditions, kind); c != nil && meta.FindStatusCondition(before.Status.Conditions, kind) == nil {
 			w.recorder.Eventf(o, nil, corev1.EventTypeWarning, kind, "Reconcile", "%s", c.Message)
 		}
