@@ -1,0 +1,60 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// State returns what [Fleet.Ensure] would, from the caches alone and without a write. addOn and
+// work are those of the cluster with our label, nil for none.
+func (f *Fleet) State(ctx context.Context, w agent.Wanted, addOn *addonv1alpha1.ManagedClusterAddOn, work *workv1.ManifestWork) (agent.State, error) {
+	taken, err := f.managed(ctx)
+	if err == nil && taken == "" && addOn == nil {
+		taken, err = f.foreignAddOn(ctx, w.Cluster)
+	}
+	if err != nil || taken != "" {
+		return blocked(agent.ReasonAddOnNameTaken, taken), err
+	}
+	cluster := &clusterv1.ManagedCluster{}
+	if err := f.clusters.Get(ctx, types.NamespacedName{Name: w.Cluster}, cluster, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
+		cluster = nil
+	} else if err != nil {
+		return agent.State{}, err
+	}
+	if reason, problem, err := f.configure(ctx, &w, cluster, addOn); err != nil || problem != "" {
+		return blocked(reason, problem), err
+	}
+	if last := agent.Reported(addOn); work == nil && last.Reason == agent.ReasonAddOnNameTaken {
+		return last, nil // no cache has a work of another client
+	}
+	if len(w.Manifests) > 0 {
+		if _, err := agent.Work(w, ""); errors.Is(err, agent.ErrBadManifests) {
+			return blocked(agent.ReasonBadManifests, err.Error()), nil
+		}
+	}
+	return agent.StateOf(w, agent.Seen{Cluster: status.ClusterOf(w.Cluster, cluster), AddOn: addOn, Work: work}, f.now())
+}
+
+// foreignAddOn says so when the add-on of a cluster was made by another client. The manager's
+// cache has those without our label, too.
+func (f *Fleet) foreignAddOn(ctx context.Context, cluster string) (string, error) {
+	a := &addonv1alpha1.ManagedClusterAddOn{}
+	err := f.clusters.Get(ctx, types.NamespacedName{Namespace: cluster, Name: agent.AddOnName}, a)
+	if err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	return foreign(a), nil
+}
