@@ -51,10 +51,12 @@ type state struct {
 	refreshed digest
 	// latest are the decisions as they were seen last, since when, and since when they
 	// change.
-	latest            digest
-	since, changing   time.Time
-	pacedUntil        time.Time
-	known, isChanging bool
+	latest          digest
+	since, changing time.Time
+	pacedUntil      time.Time
+	// known is whether a refresh was asked for, hasChanged whether the decisions have
+	// changed since they were first seen.
+	known, hasChanged, isChanging bool
 }
 
 // Reconciler refreshes ApplicationSets.
@@ -130,15 +132,16 @@ func (s *state) wait(decisions digest, now time.Time) time.Duration {
 	if !s.isChanging {
 		s.isChanging, s.changing, s.since, s.latest = true, now, now, decisions
 	} else if s.latest != decisions {
-		s.since, s.latest = now, decisions
+		s.since, s.latest, s.hasChanged = now, decisions, true
 	}
 	return min(quiet-now.Sub(s.since), longest-now.Sub(s.changing))
 }
 
 // waitForTurn spreads ApplicationSets of which no refresh is known, which are all of them
-// when the process starts: with a git generator each refresh is a request to its server.
+// when the process starts: with a git generator each refresh is a request to its server. One
+// whose decisions change meanwhile does not wait.
 func (r *Reconciler) waitForTurn(s *state, now time.Time) time.Duration {
-	if s.known {
+	if s.known || s.hasChanged {
 		return 0
 	}
 	if s.pacedUntil.IsZero() {
