@@ -30,6 +30,11 @@ func TestChartRefusesWrongValues(t *testing.T) {
 		{"networkPolicy=false", "networkPolicy", "the switch is called enabled"},
 		{"networkPolicy.apiServerPorts={api}", "apiServerPorts", "a port has a number"},
 		{"networkPolicy.apiServerPorts=null", "apiServerPorts", "without a port no pod reaches the API server"},
+		{"argocd.namespace=" + namespace, "argocd.namespace", "two Roles have one name there: Helm makes one, and propagation reads no Secrets"},
+		{"rhacm.namespace=" + namespace, "rhacm.namespace", "the same, and RHACM has a Deployment of the name"},
+		{"rhacm.namespace=argocd", "rhacm.namespace", "two Roles have one name there"},
+		{"gitopscluster.argocd=true", "gitopscluster", "no such value: it changes nothing and must be said"},
+		{"gitopscluster.create.argocd=Operator", "gitopscluster", "the same"},
 	}
 	for _, c := range cases {
 		t.Run(c.value, func(t *testing.T) {
@@ -83,7 +88,7 @@ func TestChartValues(t *testing.T) {
 
 // What holds for pods holds for every pod, including those that are off by default.
 func TestChartValuesOfAllPods(t *testing.T) {
-	objects := chart(t, "gitopscluster.enabled=true", "rendered.enabled=true", "liveview.enabled=true", "page.enabled=true", "networkPolicy.apiServerPorts={8443,16443}", "podLabels.team=a", "podAnnotations.scrape=no",
+	objects := chart(t, "gitopscluster.enabled=true", "rendered.enabled=true", "liveview.enabled=true", "page.enabled=true", "placement.enabled=true", "networkPolicy.apiServerPorts={8443,16443}", "podLabels.team=a", "podAnnotations.scrape=no",
 		"affinity.nodeAffinity.x=y", "priorityClassName=high", "nodeSelector.role=infra", "tolerations[0].operator=Exists", "image.pullSecrets[0].name=pull")
 	pods, policies := 0, 0
 	for _, o := range objects {
@@ -110,7 +115,7 @@ func TestChartValuesOfAllPods(t *testing.T) {
 			}
 		}
 	}
-	if pods != 5 || policies != 5 {
-		t.Errorf("%d Deployments and %d NetworkPolicies, want 5 of each", pods, policies)
+	if pods != 6 || policies != 6 {
+		t.Errorf("%d Deployments and %d NetworkPolicies, want 6 of each", pods, policies)
 	}
 }

@@ -15,9 +15,6 @@ import (
 // there without it.
 func TestLiveViewSwitch(t *testing.T) {
 	for _, v := range variants {
-		if strings.HasPrefix(v.overlay, "rhacm") {
-			continue // OpenShift GitOps has other names for its Redis and the password
-		}
 		t.Run(v.overlay, func(t *testing.T) {
 			plain, on := byIdentity(t, kustomize(t, v.overlay)), byIdentity(t, kustomize(t, v.overlay, "liveview"))
 			chart := byIdentity(t, chart(t, append([]string{"liveview.enabled=true"}, v.values...)...))

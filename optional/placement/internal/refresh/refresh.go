@@ -51,10 +51,12 @@ type state struct {
 	refreshed digest
 	// latest identifies the last observed decisions. The times are when they were first observed,
 	// and when the changes began.
-	latest            digest
-	since, changing   time.Time
-	pacedUntil        time.Time
-	known, isChanging bool
+	latest          digest
+	since, changing time.Time
+	pacedUntil      time.Time
+	// known is true if a refresh was requested, and hasChanged if the decisions have changed since
+	// they were first observed.
+	known, hasChanged, isChanging bool
 }
 
 // Reconciler refreshes ApplicationSets.
@@ -132,15 +134,16 @@ func (s *state) wait(decisions digest, now time.Time) time.Duration {
 	if !s.isChanging {
 		s.isChanging, s.changing, s.since, s.latest = true, now, now, decisions
 	} else if s.latest != decisions {
-		s.since, s.latest = now, decisions
+		s.since, s.latest, s.hasChanged = now, decisions, true
 	}
 	return min(quiet-now.Sub(s.since), longest-now.Sub(s.changing))
 }
 
 // waitForTurn delays ApplicationSets without a digest. After a start these are all of them, and
-// with a git generator each refresh is a request to the git server.
+// with a git generator each refresh is a request to the git server. An ApplicationSet whose
+// decisions change meanwhile does not wait.
 func (r *Reconciler) waitForTurn(s *state, now time.Time) time.Duration {
-	if s.known {
+	if s.known || s.hasChanged {
 		return 0
 	}
 	if s.pacedUntil.IsZero() {
