@@ -34,7 +34,7 @@ func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoS
 	server.address = local(ports[0])
 	args := []string{
 		binary, "--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
-		"--disable-tls", "--redis", server.redis,
+		"--redis", server.redis,
 	}
 	if !f.Processes.options.DefaultPoll {
 		args = append(args, "--revision-cache-expiration", revisionExpiration)
@@ -124,7 +124,7 @@ func (c *Cluster) runController(ctx context.Context, f *Fleet, a component) erro
 		return err
 	}
 	args := []string{
-		"--repo-server-plaintext", "--redis", c.Redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
+		"--redis", c.Redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
 	}
 	if !f.Processes.options.DefaultPoll {
 		args = append(args, "--app-resync", strconv.Itoa(resyncSeconds), "--app-resync-jitter", "0")
@@ -155,7 +155,7 @@ func (f *Fleet) startApplicationSets(ctx context.Context) error {
 		name: "hub-applicationsets", role: "applicationset-controller", install: []string{"argocd.yaml", "argocd-hub.yaml"},
 		repoFlag: "--argocd-repo-server",
 		args: []string{
-			"--repo-server-plaintext", "--enable-progressive-syncs",
+			"--enable-progressive-syncs",
 			"--metrics-addr", local(ports[0]), "--probe-addr", local(ports[1]), "--webhook-addr", local(ports[2]),
 		},
 		health: "http://" + local(ports[0]) + "/metrics", // its probe port has no /healthz

@@ -45,7 +45,7 @@ func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string
 		binary: os.Getenv("ARGOCD_WITH_UI"), // the same sources, built with the page
 		env:    []string{"ARGOCD_TLS_DATA_PATH=" + f.Processes.path("git-tls"), "ARGOCD_FAKE_IN_CLUSTER=true"},
 		args: []string{
-			"--repo-server-plaintext", "--insecure", "--disable-auth=" + strconv.FormatBool(!f.Processes.options.ArgoCDAccounts), "--staticassets", "",
+			"--insecure", "--disable-auth=" + strconv.FormatBool(!f.Processes.options.ArgoCDAccounts), "--staticassets", "",
 			"--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
 			"--redis", f.repoServers[newest].redis,
 		},

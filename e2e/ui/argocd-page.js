@@ -60,6 +60,8 @@ test('the tree of a pulled Application', {timeout: 2 * patience}, async () => {
   const page = await open('cluster1-guestbook');
   await node(page, 'guestbook-config').waitFor();
   assert.equal(await node(page, 'guestbook-ui').count(), 2);
+  // Without the operation in the status, the page calls the last sync "Unknown".
+  await page.locator('.application-status-panel__item:has-text("LAST SYNC") >> text=/Sync OK/').first().waitFor();
   await page.waitForSelector('.filter:has-text("SYNC STATUS") >> text=/Synced\\s*3/').catch(() => {}); // the picture waits for it
   await picture(page, 'argocd-tree');
   await page.context().close();
