@@ -21,6 +21,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/rendered/internal/parameters"
 )
 
+// maxBytes is how much of one source is read: all Applications share the memory of the
+// sidecar.
+const maxBytes = 16 << 20
+
+var errTooLarge = fmt.Errorf("the manifests of the source have more than %d MiB: divide it into several Applications", maxBytes>>20)
+
 // Source is where an Application's manifests come from.
 type Source struct {
 	Dir         string // the source's folder on this machine
@@ -70,6 +76,7 @@ func (s Source) readFiles() ([]manifest.Manifest, error) {
 	}
 	defer func() { _ = repository.Close() }()
 	var all []manifest.Manifest
+	size := int64(0)
 	err = fs.WalkDir(repository.FS(), dir, func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -82,6 +89,9 @@ func (s Source) readFiles() ([]manifest.Manifest, error) {
 		info, err := repository.Stat(file)
 		if err != nil || info.IsDir() {
 			return err
+		}
+		if size += info.Size(); size > maxBytes {
+			return errTooLarge
 		}
 		text, err := repository.ReadFile(file)
 		if err != nil {

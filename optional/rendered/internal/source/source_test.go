@@ -4,6 +4,7 @@
 package source
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,6 +126,29 @@ func TestEscapeCommas(t *testing.T) {
 	for value, want := range map[string]string{"a": "a", "a,b": `a\,b`, `a\,b`: `a\,b`, "{a,b}": "{a,b}", ",": `\,`, "{a},b": `{a}\,b`} {
 		if got := escapeCommas(value); got != want {
 			t.Errorf("%s becomes %s, want %s", value, got, want)
+		}
+	}
+}
+
+// All Applications share the memory of the sidecar: one that has too much costs itself only.
+func TestTooLarge(t *testing.T) {
+	const size, want = 17 << 20, "the manifests of the source have more than 16 MiB: divide it into several Applications"
+	dir, tools := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, "a.yaml"), size); err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf("#!/bin/sh\nexec head -c %d /dev/zero\n", size)
+	if err := os.WriteFile(filepath.Join(tools, parameters.Kustomize), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
+	for tool, want := range map[string]string{parameters.Directory: want, parameters.Kustomize: "kustomize: " + want} {
+		s := Source{Dir: dir, Parameters: parameters.Parameters{Tool: tool}}
+		if _, err := s.Read(t.Context()); err == nil || err.Error() != want {
+			t.Errorf("%s: the error is %.200v, want %s", tool, err, want)
 		}
 	}
 }

@@ -90,14 +90,31 @@ func (s Source) run(ctx context.Context, tool string, args ...string) ([]manifes
 	defer func() { _ = os.RemoveAll(home) }()
 	command := exec.CommandContext(ctx, tool, args...)
 	command.Dir, command.Env = s.Dir, environment(home)
-	var stdout, stderr bytes.Buffer
+	var stdout, stderr output
 	command.Stdout, command.Stderr = &stdout, &stderr
-	if err := command.Run(); errors.Is(err, exec.ErrNotFound) {
+	switch err := command.Run(); {
+	case stdout.isFull || stderr.isFull:
+		return nil, fmt.Errorf("%s: %w", tool, errTooLarge)
+	case errors.Is(err, exec.ErrNotFound):
 		return nil, fmt.Errorf("%s is not in PATH: run the plugin in Argo CD's own image", tool)
-	} else if err != nil {
-		return nil, fmt.Errorf("%s: %s", tool, complaint(stderr.String(), err))
+	case err != nil:
+		return nil, fmt.Errorf("%s: %s", tool, complaint(stderr.text.String(), err))
 	}
-	return manifest.Decode("output of "+tool, stdout.Bytes())
+	return manifest.Decode("output of "+tool, stdout.text.Bytes())
+}
+
+// output is what a tool prints. Past maxBytes a write fails, which ends the tool.
+type output struct {
+	text   bytes.Buffer
+	isFull bool
+}
+
+// Write implements [io.Writer].
+func (o *output) Write(p []byte) (int, error) {
+	if o.isFull = o.isFull || o.text.Len()+len(p) > maxBytes; o.isFull {
+		return 0, errTooLarge
+	}
+	return o.text.Write(p)
 }
 
 // environment is what a tool sees: of the platform's environment, only how to get
