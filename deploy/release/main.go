@@ -112,7 +112,7 @@ func makeRelease(ctx context.Context, arguments []string) error {
 	flags.StringVar(&q.Version, "version", "", "version of the release, 1.2.3 or 1.2.3-rc.1")
 	flags.StringVar(&q.Registry, "registry", "", "host of the registry, with the path below which the images will go")
 	flags.StringVar(&q.Kustomize, "kustomize", "../../bin/kustomize", "path of kustomize")
-	flags.Lookup("out").Usage = "folder to write to; empty: bin/release/<version> of the checkout"
+	flags.Lookup("out").Usage = "folder to write files and images to, in place of those that are there; empty: bin/release/<version> of the checkout"
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (p *pair) prepare(ctx context.Context) {
 		if p.bring {
 			must.OK(c.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: workload}}))
 		} else {
-			must.OK(c.ApplyFiles(ctx, scenario.Examples("managed"), scenario.Examples("namespaced-argocd")))
+			must.OK(scenario.PrepareCluster(ctx, c))
 		}
 		n := &node{fleet: p.fleet, cluster: c, binary: p.binary, health: fmt.Sprint(must.Get(p.fleet.Processes.FreePort()))}
 		n.variables = map[string]string{

@@ -6,6 +6,7 @@ package deploytest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -26,6 +27,33 @@ func TestExamplesApplyStrictly(t *testing.T) {
 	}
 	for _, path := range []string{"guestbook-app-set.yaml", "namespaced-argocd", "managed", "hub"} {
 		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("examples", path))
+	}
+}
+
+// Argo CD's settings are its owner's: no example takes one of them away, be it by its removal.
+func TestExamplesKeepSettings(t *testing.T) {
+	needNamespace(t, "argocd")
+	settings := filepath.Join(t.TempDir(), "argocd-cm.yaml")
+	const text = `{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cm, namespace: argocd}, data: {url: https://argocd.example.com}}`
+	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, "apply", "-f", settings)
+	t.Cleanup(func() { kubectl(t, "delete", "-f", settings) })
+	kept := func(when string) {
+		t.Helper()
+		if url, _ := kubectl(t, "-n", "argocd", "get", "configmap", "argocd-cm", "--ignore-not-found", "-o", "jsonpath={.data.url}"); url != "https://argocd.example.com" {
+			t.Errorf("%s the setting is %q", when, url)
+		}
+	}
+	folders := []string{"hub", "managed", "namespaced-argocd"}
+	for _, folder := range folders {
+		kubectl(t, "apply", "-f", deployPath("examples", folder))
+		kept("with " + folder)
+	}
+	for _, folder := range slices.Backward(folders) {
+		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("examples", folder))
+		kept("without " + folder)
 	}
 }
 

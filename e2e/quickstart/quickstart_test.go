@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(env.RunTests(m.Run, env.Options{}, func(ctx context.Context, f *env.Fleet) error {
 		fleet = f
 		for _, c := range f.Managed {
-			if err := c.ApplyFiles(ctx, scenario.Examples("managed"), scenario.Examples("namespaced-argocd")); err != nil {
+			if err := scenario.PrepareCluster(ctx, c); err != nil {
 				return err
 			}
 		}

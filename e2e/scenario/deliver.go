@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -25,13 +26,25 @@ import (
 // Examples returns the path of a file or folder of the examples.
 func Examples(name string) string { return filepath.Join(testkit.Root(), "deploy", "examples", name) }
 
+// PrepareCluster applies the examples for a managed cluster whose Argo CD has no cluster-wide
+// rights, and the setting that they name.
+func PrepareCluster(ctx context.Context, c *env.Cluster) error {
+	if err := c.ApplyFiles(ctx, Examples("managed"), Examples("namespaced-argocd")); err != nil {
+		return err
+	}
+	return c.Apply(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": argocd.ConfigMapName, "namespace": env.ArgoCDNamespace},
+		"data": map[string]any{"resource.respectRBAC": "strict"},
+	}})
+}
+
 // Prepare applies the examples except the ApplicationSet. It waits until the placement has decided
 // and Argo CD has every cluster, because the ApplicationSet controller retries an earlier
 // ApplicationSet only after three minutes.
 func Prepare(ctx context.Context, fleet *env.Fleet) (err error) {
 	defer must.Return(&err)
 	for _, c := range fleet.Managed {
-		must.OK(c.ApplyFiles(ctx, Examples("managed"), Examples("namespaced-argocd")))
+		must.OK(PrepareCluster(ctx, c))
 	}
 	must.OK(fleet.Hub.ApplyFiles(ctx, Examples(hub)))
 	if fleet.GitOpsClusters() {

@@ -6,6 +6,7 @@ package bundle
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -27,8 +28,8 @@ type Request struct {
 	Registry string
 	// Kustomize is the path of the kustomize program.
 	Kustomize string
-	// Out is the folder to write, and its present content is replaced: files/ is for people,
-	// images/ for the registry.
+	// Out is the folder to write. files/ is for people, images/ is for the registry. Both are replaced,
+	// and other content of the folder stays.
 	Out string
 }
 
@@ -49,7 +50,7 @@ func Release(ctx context.Context, tree *source.Tree, q Request) ([]Reference, er
 	if err != nil {
 		return nil, err
 	}
-	if err := os.RemoveAll(r.Out); err != nil {
+	if err := r.clear(); err != nil {
 		return nil, err
 	}
 	var references []Reference
@@ -75,6 +76,13 @@ func Release(ctx context.Context, tree *source.Tree, q Request) ([]Reference, er
 }
 
 func (r *release) images() string { return filepath.Join(r.Out, "images") }
+
+func (r *release) downloads() string { return filepath.Join(r.Out, "files") }
+
+// clear removes what an earlier run has left.
+func (r *release) clear() error {
+	return errors.Join(os.RemoveAll(r.images()), os.RemoveAll(r.downloads()))
+}
 
 func (r *release) published(reference Reference) Reference {
 	reference.Published = r.Registry + "/" + reference.Published
@@ -149,7 +157,7 @@ func (r *release) finish(section string, references []Reference) error {
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(r.files[name]), name)
 	}
 	r.files["SHA256SUMS"] = []byte(sums.String())
-	return writeFiles(filepath.Join(r.Out, "files"), r.files)
+	return writeFiles(r.downloads(), r.files)
 }
 
 // Section returns the part of a changelog below the heading of a version: "## 1.2.3", optionally

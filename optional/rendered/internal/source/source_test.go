@@ -141,7 +141,7 @@ func TestTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := fmt.Sprintf("#!/bin/sh\nexec head -c %d /dev/zero\n", size)
-	if err := os.WriteFile(filepath.Join(tools, parameters.Kustomize), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(tools, parameters.Kustomize), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
