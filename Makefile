@@ -63,7 +63,7 @@ test-release: test-parts
 	$(call each,deploy/release,GOWORK=off $(GO_TEST) -count=1 -timeout 30m ./...)
 # Two packages at a time, of which each has a fleet; the longest come first.
 test-e2e: test-fleet-parts
-	$(call each,e2e,$(GO_TEST) -count=1 -p 2 -timeout 45m . ./deploytest ./upgrade ./rendered ./hubmove ./push ./search/integration ./...)
+	$(call each,e2e,$(GO_TEST) -count=1 -p 2 -timeout 45m . ./deploytest ./upgrade ./rendered ./restore ./hubmove ./push ./search/integration ./...)
 
 lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over the workflows, e2e/gate
 	@$(TOOLS) lint

@@ -23,7 +23,7 @@ import (
 // fleet, a Redis for each Argo CD. Nothing in it is durable.
 func (f *Fleet) startBacking(ctx context.Context) (err error) {
 	defer must.Return(&err)
-	if f.etcd, err = f.Processes.startEtcd(ctx); err != nil || f.Processes.options.HubOnly {
+	if f.etcd, err = f.Processes.startEtcd(ctx, "etcd"); err != nil || f.Processes.options.HubOnly {
 		return err
 	}
 	f.Git = must.Get(newRepository(ctx, f.Processes.path("git")))
@@ -40,13 +40,13 @@ func (f *Fleet) startBacking(ctx context.Context) (err error) {
 // startEtcd starts an etcd that every API server shares, each with a prefix of its own. It does not sync to
 // disk, holds more than its default of 2 GiB, which is small for a benchmark, and does not wait for an
 // election that a lone member cannot lose.
-func (ps *Processes) startEtcd(ctx context.Context) (url string, err error) {
+func (ps *Processes) startEtcd(ctx context.Context, name string) (url string, err error) {
 	defer must.Return(&err)
 	binary := must.Get(part("etcd"))
 	ports := must.Get(ps.takePorts(2))
 	client, peer := "http://"+local(ports[0]), "http://"+local(ports[1])
-	p := must.Get(ps.run(ctx, command{name: "etcd", args: []string{
-		binary, "--data-dir=" + ps.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+	p := must.Get(ps.run(ctx, command{name: name, args: []string{
+		binary, "--data-dir=" + ps.path(name), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
 		"--unsafe-no-fsync", fmt.Sprintf("--quota-backend-bytes=%d", 8<<30), "--heartbeat-interval=10", "--election-timeout=100", "--log-level=error",
 	}}))

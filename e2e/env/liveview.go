@@ -40,14 +40,15 @@ func (v Views) ManagedRedis(name string) string {
 // Start starts an observer on each managed cluster, and the viewer on the hub with
 // further arguments. It returns when all are ready.
 func (v Views) Start(ctx context.Context, arguments ...string) error {
-	stages := append(make([]stage, 0, 1+len(v.Fleet.Managed)), func(ctx context.Context) error { return v.startViewer(ctx, arguments) })
+	stages := append(make([]stage, 0, 1+len(v.Fleet.Managed)), func(ctx context.Context) error { return v.StartViewer(ctx, arguments...) })
 	for _, c := range v.Fleet.Managed {
 		stages = append(stages, func(ctx context.Context) error { return v.startObserver(ctx, c) })
 	}
 	return parallel(ctx, stages...)
 }
 
-func (v Views) startViewer(ctx context.Context, arguments []string) (err error) {
+// StartViewer starts the viewer on the hub with further arguments.
+func (v Views) StartViewer(ctx context.Context, arguments ...string) (err error) {
 	defer must.Return(&err)
 	must.OK(v.Fleet.Hub.Install(ctx, testkit.Root(), append(v.Fleet.Processes.options.components(), LiveView)...))
 	identity := must.Get(v.Fleet.Processes.identity(ctx, v.Fleet.Hub, ProductNamespace, Account(LiveView), shortLife))

@@ -22,6 +22,8 @@ const (
 	GitOpsCluster = "gitopscluster"
 	// RenderedMode is the controller of rendered mode, beside the three.
 	RenderedMode = "rendered"
+	// Placement brings changed decisions to ApplicationSets at once.
+	Placement = "placement"
 	// Page is the page of the fleet, see [Options.Page].
 	Page = "page"
 )
@@ -141,7 +143,7 @@ func (o Options) withDefaults() (Options, error) {
 // check returns what is wrong with the names in o.
 func (o Options) check() error {
 	for _, name := range o.Product {
-		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode, Page}, name) {
+		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode, Placement, Page}, name) {
 			return fmt.Errorf("no binary is called %q", name)
 		}
 	}

@@ -15,6 +15,9 @@ import (
 // startSearch starts the stand-in for search v2 in this process, once every
 // cluster that it answers from has an API server.
 func (f *Fleet) startSearch(ctx context.Context) error {
+	if f.Search != nil {
+		return nil // it runs on while the hub is replaced
+	}
 	clusters := map[string]*rest.Config{}
 	for _, c := range f.Managed {
 		select {

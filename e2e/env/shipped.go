@@ -36,7 +36,8 @@ func (o Options) components() (names []string) {
 		{o.GitOpsClusters, "gitopsclusters"},
 		{o.Agents, "gitopsclusters-agent"},
 		{o.Page, "page"},
-		{o.Rendered, "rendered"},
+		{slices.Contains(o.Product, Placement), "placement"},
+		{o.Rendered || slices.Contains(o.Product, RenderedMode), "rendered"},
 	} {
 		if c.wanted {
 			names = append(names, c.name)

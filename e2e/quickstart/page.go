@@ -11,28 +11,28 @@ import (
 // notTested begins the first line of a block that the tests cannot run.
 const notTested = "# Not tested: needs "
 
-// block is a fenced block of commands of the page, with the output that the page promises.
-type block struct {
-	// line is where the block begins.
-	line           int
-	commands, want string
+// Block is a fenced block of commands of a page, with the output that the page promises.
+type Block struct {
+	// Line is where the block begins.
+	Line           int
+	Commands, want string
 }
 
 // tested reports whether the page promises that the tests run the block.
-func (b block) tested() bool { return !strings.HasPrefix(b.commands, notTested) }
+func (b Block) tested() bool { return !strings.HasPrefix(b.Commands, notTested) }
 
-var fenced = regexp.MustCompile("(?ms)^```(sh|text)\n(.*?)^```$")
+var fenced = regexp.MustCompile("(?ms)^ *```(sh|text)\n(.*?)^ *```$")
 
-// blocks returns the blocks of commands of a page. A block of text after commands, with nothing
-// but blank lines between, is their output.
-func blocks(page string) []block {
-	var out []block
+// Blocks returns the blocks of commands of a page, those in lists too. A block of text after
+// commands, with nothing but blank lines between, is their output.
+func Blocks(page string) []Block {
+	var out []Block
 	end := 0
 	for _, m := range fenced.FindAllStringSubmatchIndex(page, -1) {
 		language, content := page[m[2]:m[3]], page[m[4]:m[5]]
 		switch {
 		case language == "sh":
-			out = append(out, block{line: 1 + strings.Count(page[:m[0]], "\n"), commands: content})
+			out = append(out, Block{Line: 1 + strings.Count(page[:m[0]], "\n"), Commands: content})
 		case len(out) > 0 && strings.TrimSpace(page[end:m[0]]) == "":
 			out[len(out)-1].want = content
 		}

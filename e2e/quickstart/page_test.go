@@ -10,8 +10,8 @@ import (
 
 func TestBlocks_pairsCommandsWithTheirOutput(t *testing.T) {
 	page := "# A\n\n```sh\none\ntwo\n```\n\n```text\nout\n```\n\n```sh\n# Not tested: needs a cloud\nthree\n```\n\nwords\n\n```text\nno output\n```\n"
-	got := blocks(page)
-	want := []block{{3, "one\ntwo\n", "out\n"}, {12, "# Not tested: needs a cloud\nthree\n", ""}}
+	got := Blocks(page)
+	want := []Block{{3, "one\ntwo\n", "out\n"}, {12, "# Not tested: needs a cloud\nthree\n", ""}}
 	if !slices.Equal(got, want) {
 		t.Errorf("blocks are %+v, want %+v", got, want)
 	}

@@ -47,29 +47,29 @@ func TestQuickstart_commandsDoWhatThePageSays(t *testing.T) {
 	}
 	environment := append(os.Environ(), "KUBECONFIG="+contexts(t), "PATH="+kubectlFirst(t))
 	tested := 0
-	for _, b := range blocks(string(page)) {
+	for _, b := range Blocks(string(page)) {
 		if !b.tested() {
-			if !untestable.MatchString(b.commands) {
-				t.Errorf("docs/quickstart.md:%d is not tested, and nothing in it needs a container engine or the internet:\n%s", b.line, b.commands)
+			if !untestable.MatchString(b.Commands) {
+				t.Errorf("docs/quickstart.md:%d is not tested, and nothing in it needs a container engine or the internet:\n%s", b.Line, b.Commands)
 			}
 			continue
 		}
 		tested++
-		if strings.Contains(b.commands, "delete --ignore-not-found -f deploy/install.yaml") {
+		if strings.Contains(b.Commands, "delete --ignore-not-found -f deploy/install.yaml") {
 			// Processes of the fleet stand for the pod, which ends with its Deployment.
 			if err := fleet.Product.StopPod(t.Context(), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
-		command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", b.commands)
+		command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", b.Commands)
 		command.Dir, command.Env = testkit.Root(), environment
 		out, err := command.CombinedOutput()
-		t.Logf("docs/quickstart.md:%d\n%s\n%s", b.line, b.commands, out)
+		t.Logf("docs/quickstart.md:%d\n%s\n%s", b.Line, b.Commands, out)
 		if err != nil {
-			t.Fatalf("docs/quickstart.md:%d: %v", b.line, err)
+			t.Fatalf("docs/quickstart.md:%d: %v", b.Line, err)
 		}
 		if b.want != "" && !agrees(b.want, string(out)) {
-			t.Fatalf("docs/quickstart.md:%d prints\n%s\nbut the page says\n%s", b.line, out, b.want)
+			t.Fatalf("docs/quickstart.md:%d prints\n%s\nbut the page says\n%s", b.Line, out, b.want)
 		}
 	}
 	if tested == 0 {
