@@ -77,7 +77,7 @@ func TestRestore_keepsWhatRuns(t *testing.T) {
 	for _, b := range quickstart.Blocks(page) {
 		run(t, folder, b)
 	}
-	if err := fleet.ReplaceHub(t.Context()); err != nil {
+	if err := (env.LostHub{Fleet: fleet}).Replace(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	loseViews(t)
