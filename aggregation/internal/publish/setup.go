@@ -96,7 +96,7 @@ type indexSource struct {
 	waitForSync func(context.Context) error
 }
 
-// Start implements [source.Source].
+// Start gives the controller's queue to that of the index. It does not wait for anything.
 func (s *indexSource) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s.queue.open(queue)
 	return nil
