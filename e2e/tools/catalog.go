@@ -97,6 +97,7 @@ func catalog() []part {
 		{name: "kustomize", groups: []string{"generate", "deploy", "fleet", "bench"}, module: "gotools", pkg: "sigs.k8s.io/kustomize/kustomize/v5"},
 		tool("gotools", "deploy", "kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform"),
 		tool("gotools", "deploy", "helm", "helm.sh/helm/v3/cmd/helm"),
+		tool("gotools", "deploy", "jq", "github.com/itchyny/gojq/cmd/gojq"),
 		prometheus("prometheus"),
 		prometheus("promtool"),
 		tool("gotools", "scan", "govulncheck", "golang.org/x/vuln/cmd/govulncheck"),
