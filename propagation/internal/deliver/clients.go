@@ -32,6 +32,11 @@ type clients struct {
 	now     func() time.Time
 }
 
+// getter gets an object by its key, as [client.Reader] does.
+type getter interface {
+	Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error
+}
+
 // readObject reads an object. It returns nil if no object of that name exists.
 func readObject[T client.Object](ctx context.Context, from getter, key types.NamespacedName, o T) (T, error) {
 	var none T

@@ -9,17 +9,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
-
-// getter gets an object by its key, as [client.Reader] does.
-type getter interface {
-	Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error
-}
 
 // reader reads the objects that facts rest on: [cacheReader] from the caches and their indexes, and
 // [liveReader] from the API server. Both return the same parts of an object. If an object cannot be
