@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -29,29 +28,6 @@ func newClaim(app *argocd.Application, kinds []string) string {
 func shortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:5])
-}
-
-// terminateSuffix follows a claim whose operation is to be terminated, from the second attempt on
-// with a number.
-const terminateSuffix = "/terminate"
-
-// claimIn returns the claim of a request, without its termination.
-func claimIn(sent string) string {
-	claim, _, _ := strings.Cut(sent, terminateSuffix)
-	return claim
-}
-
-// withTermination returns a request with its first or its next termination.
-func withTermination(sent string) string {
-	claim, attempt, again := strings.Cut(sent, terminateSuffix)
-	if !again {
-		return claim + terminateSuffix
-	}
-	last, err := strconv.Atoi(attempt)
-	if err != nil {
-		last = 1
-	}
-	return claim + terminateSuffix + strconv.Itoa(last+1)
 }
 
 func kindsOf(claim string) []string {

@@ -48,25 +48,6 @@ type Request struct {
 // ClaimCondition is the condition of a hub Application that names the running request.
 const ClaimCondition = "PullDeliveryRequest"
 
-// Terminating reports whether a user of the hub asked to terminate an operation.
-func Terminating(app *argocd.Application) bool {
-	_, yes := terminated(app)
-	return yes
-}
-
-// terminated returns when the operation started that a user of the hub asked to terminate.
-// startedAt is "" if the hub does not have it.
-func terminated(app *argocd.Application) (startedAt string, yes bool) {
-	var status struct {
-		OperationState struct {
-			Phase     string `json:"phase"`
-			StartedAt string `json:"startedAt"`
-		} `json:"operationState"`
-	}
-	err := json.Unmarshal(app.Status, &status)
-	return status.OperationState.StartedAt, err == nil && status.OperationState.Phase == argocd.OperationTerminating
-}
-
 // Annotate adds the request to the annotations of the work or of its Application.
 func (r Request) Annotate(annotations map[string]string) {
 	if r.ID != "" {

@@ -23,7 +23,7 @@ import (
 func (f *Fleet) State(ctx context.Context, w agent.Wanted, addOn *addonv1alpha1.ManagedClusterAddOn, work *workv1.ManifestWork) (agent.State, error) {
 	taken, err := f.managed(ctx)
 	if err == nil && taken == "" && addOn == nil {
-		taken, err = f.foreignAddOn(ctx, w.Cluster)
+		taken, err = foreignAddOn(ctx, f.clusters, w.Cluster)
 	}
 	if err != nil || taken != "" {
 		return blocked(agent.ReasonAddOnNameTaken, taken), err
@@ -50,9 +50,9 @@ func (f *Fleet) State(ctx context.Context, w agent.Wanted, addOn *addonv1alpha1.
 
 // foreignAddOn says so when the add-on of a cluster was made by another client. The manager's
 // cache has those without our label, too.
-func (f *Fleet) foreignAddOn(ctx context.Context, cluster string) (string, error) {
+func foreignAddOn(ctx context.Context, from client.Reader, cluster string) (string, error) {
 	a := &addonv1alpha1.ManagedClusterAddOn{}
-	err := f.clusters.Get(ctx, types.NamespacedName{Namespace: cluster, Name: agent.AddOnName}, a)
+	err := from.Get(ctx, types.NamespacedName{Namespace: cluster, Name: agent.AddOnName}, a)
 	if err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
