@@ -70,6 +70,12 @@ func (p *Plan) Has(owner types.NamespacedName, namespace, cluster string) bool {
 	return p.open[namespace] || t != nil && t.namespace == namespace && t.owner == owner
 }
 
+// IsTaken reports whether a cluster has, or is to have, the agent of another GitOpsCluster.
+func (p *Plan) IsTaken(owner types.NamespacedName, cluster string) bool {
+	t := p.tasks[cluster]
+	return t != nil && t.owner != owner
+}
+
 // Left reports whether nothing of what a GitOpsCluster wanted of an Argo CD is left.
 func (p *Plan) Left(owner types.NamespacedName, namespace string) bool {
 	for _, t := range p.tasks {

@@ -54,7 +54,7 @@ func TestReleased_clusterStaysReleasedUntilSelectedAgain(t *testing.T) {
 		}
 		x := &one{object: &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.Name}}, found: f}
 		x.desired, x.decision = r.holds(owner, f, time.Now())
-		kept, err := r.keep(t.Context(), x, func(string) bool { return step.has })
+		kept, err := r.keep(t.Context(), x, func(string) (own, another bool) { return step.has, false })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -245,7 +245,9 @@ func (r *Reconciler) assign(ctx context.Context, all []*one, plan *agents.Plan) 
 		x.holds = x.held
 		if !x.intent.DryRun && x.err == nil && len(x.unconfirmed) == 0 {
 			var err error
-			if x.holds, err = r.keep(ctx, x, func(cluster string) bool { return plan.Has(key(x.object), x.intent.ArgoNamespace, cluster) }); err != nil {
+			if x.holds, err = r.keep(ctx, x, func(cluster string) (own, another bool) {
+				return plan.Has(key(x.object), x.intent.ArgoNamespace, cluster), plan.IsTaken(key(x.object), cluster)
+			}); err != nil {
 				return err
 			}
 		}
@@ -292,14 +294,14 @@ func (r *Reconciler) ownSecrets(ctx context.Context) (clusters []string, err err
 // yet: their Secret goes last. One that was released is not taken
 // back: its agent had left, and what says otherwise since, or that its Secret is there, is
 // from before.
-func (r *Reconciler) keep(ctx context.Context, x *one, has func(cluster string) bool) (map[string]bool, error) {
+func (r *Reconciler) keep(ctx context.Context, x *one, has func(cluster string) (own, another bool)) (map[string]bool, error) {
 	kept := maps.Clone(x.desired)
 	for cluster := range x.held {
 		if kept[cluster] || r.assignments.hasReleased(key(x.object), x.intent.ArgoNamespace, cluster) {
 			continue
 		}
-		stays := has(cluster)
-		if !stays && x.hasAgent(cluster) {
+		stays, another := has(cluster)
+		if !stays && !another && x.hasAgent(cluster) {
 			gone := false
 			if r.agents != nil {
 				var err error
