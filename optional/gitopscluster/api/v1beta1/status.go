@@ -21,11 +21,10 @@ const (
 	ConditionAgentsDeployed     = "AgentsDeployed"
 	ConditionAgentsConnected    = "AgentsConnected"
 	ConditionLeaving            = "Leaving"
-	// These are there, and True, only while something is wrong that Ready does not wait for.
-	ConditionOrphaned              = "Orphaned"
-	ConditionProjectsOverwritten   = "ProjectsOverwritten"
-	ConditionApplicationsNotSynced = "ApplicationsNotSynced"
-	ConditionReady                 = "Ready"
+	// Both are there, and True, only while something is wrong that Ready does not wait for.
+	ConditionOrphaned            = "Orphaned"
+	ConditionProjectsOverwritten = "ProjectsOverwritten"
+	ConditionReady               = "Ready"
 )
 
 // GitOpsClusterStatus says how far the clusters are. It is written once per change.

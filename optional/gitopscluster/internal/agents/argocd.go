@@ -6,13 +6,12 @@ package agents
 import (
 	"cmp"
 	"context"
-	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
@@ -21,87 +20,66 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 )
 
-// nextLook is when a plan is folded anew at the latest.
+// nextLook is the longest time until an Argo CD is checked again.
 const nextLook = 10 * time.Minute
 
-// Fold reads what the hub has for agents, and returns what is to be done about each cluster
-// for all specs. For each Argo CD it ensures what agents depend on: the certificates. One
-// that cannot be read is an error, and open in the plan.
-func (r *Reconciler) Fold(ctx context.Context, specs []Spec) (*Plan, error) {
-	there, err := r.present(ctx, specs)
+// reconcileArgoCD reconciles an Argo CD as a whole and decides what is to be done about each cluster.
+func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctrl.Result, error) {
+	if !slices.Contains(r.options.Namespaces, namespace) {
+		return ctrl.Result{}, nil // a GitOpsCluster may name any
+	}
+	v, err := r.view(ctx, namespace)
 	if err != nil {
-		return nil, err
+		return ctrl.Result{}, err
 	}
-	maps.DeleteFunc(r.orphaned, func(name string, _ time.Time) bool { _, is := there[name]; return !is })
-	plan := &Plan{tasks: map[string]*task{}, statuses: map[types.NamespacedName]Status{}, open: map[string]bool{}, Look: nextLook}
-	assigned := assign(specs, there)
-	var failed error
-	for _, namespace := range r.options.Namespaces {
-		v := &view{namespace: namespace, assigned: assigned, there: map[string]presence{}}
-		for name, p := range there {
-			if p.namespace == namespace {
-				v.there[name] = p
-			}
-		}
-		for _, a := range slices.SortedFunc(slices.Values(specs), older) {
-			if a.ArgoNamespace == namespace {
-				v.specs = append(v.specs, a)
-			}
-		}
-		if err := r.fold(ctx, v, plan); err != nil {
-			failed = errors.Join(failed, err)
-			plan.open[namespace] = true
-		}
+	next := map[string]*task{}
+	state, reports, look, err := r.prepare(ctx, v, next)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	return plan, failed
+	certificates.MeasureAgents(namespace, v.renewal(reports))
+	look = min(look, r.release(next, v))
+	changed, reshaped := r.store.setTasks(v, next)
+	for _, name := range changed {
+		r.queue.Add(cluster(name))
+	}
+	if r.options.Reshaped != nil && len(reshaped) > 0 {
+		r.options.Reshaped(reshaped...)
+	}
+	statuses, err := r.statusesOf(ctx, v, state)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if r.store.setStatuses(v, statuses) && r.options.Changed != nil {
+		r.options.Changed(v.namespace)
+	}
+	return ctrl.Result{RequeueAfter: min(state.NextLook, look)}, nil
 }
 
-// fold adds to a plan what is to be done about the agents of one Argo CD.
-func (r *Reconciler) fold(ctx context.Context, v *view, plan *Plan) error {
-	if err := r.find(ctx, v); err != nil {
-		return err
-	}
-	tasks := map[string]*task{}
-	state, reports, look, err := r.prepare(ctx, v, tasks)
-	if err != nil {
-		return err
-	}
-	certificates.MeasureAgents(v.namespace, v.renewal(reports))
-	look = min(look, r.release(tasks, v))
-	statuses, err := r.statusesOf(ctx, v, tasks, state)
-	if err != nil {
-		return err
-	}
-	maps.Copy(plan.tasks, tasks)
-	maps.Copy(plan.statuses, statuses)
-	plan.Look = min(plan.Look, look, cmp.Or(state.NextLook, nextLook))
-	return nil
-}
-
-// prepare reads and makes what the agents of an Argo CD need, and puts a task for each cluster into
-// tasks. Where no GitOpsCluster asks for agents any more, it removes what was made for them. look is
-// when to come back at the latest.
-func (r *Reconciler) prepare(ctx context.Context, v *view, tasks map[string]*task) (state certificates.State, reports []pki.Report, look time.Duration, err error) {
+// prepare reads and creates what the agents of an Argo CD need, and adds a task for each cluster to
+// next. If no GitOpsCluster asks for agents any more, it removes what was created for them. look is
+// the delay until the next call.
+func (r *Reconciler) prepare(ctx context.Context, v *view, next map[string]*task) (state certificates.State, reports []pki.Report, look time.Duration, err error) {
 	look = nextLook
 	if slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {
 		if look, err = r.readApplications(ctx, v); err != nil {
 			return state, nil, look, err
 		}
-		var secrets map[string]string
-		if reports, secrets, err = r.reports.of(ctx, v); err != nil {
+		var unknown []string
+		if reports, unknown, err = r.reports.of(ctx, v); err != nil {
 			return state, nil, look, err
 		}
-		if state, err = r.certificates(ctx, v, reports, secrets); err != nil {
+		if state, err = r.certificates(ctx, v, reports, unknown); err != nil {
 			return state, nil, look, err
 		}
-		return state, reports, look, r.assign(tasks, v, state, reports)
+		return state, reports, look, r.assign(next, v, state, reports)
 	}
 	dry := slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun })
-	if len(v.there) == 0 && !r.clean[v.namespace] && !dry {
+	if v.settled && len(v.there) == 0 && r.store.mayHaveCertificates(v.namespace) && !dry {
 		if err := remove(ctx, r.applications, r.keeper, v.namespace); err != nil {
 			return state, nil, look, err
 		}
-		r.clean[v.namespace] = true
+		r.store.setCertificates(v.namespace, false)
 	}
 	return state, nil, look, nil
 }
@@ -115,16 +93,22 @@ func remove(ctx context.Context, a *applications.Reader, k *certificates.Keeper,
 	return k.Remove(ctx, namespace)
 }
 
-// find reads where the principal is, as each spec has it.
-func (r *Reconciler) find(ctx context.Context, v *view) error {
-	v.found, v.problems = map[types.NamespacedName]principal.Found{}, map[types.NamespacedName][]principal.Problem{}
-	seen, err := r.reader.Read(ctx, v.namespace)
+// view reads what is there.
+func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) {
+	there, err := r.present(ctx, namespace)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	v := r.store.snapshot(namespace)
+	v.keepOwners(there)
+	v.there, v.found, v.problems = there, map[types.NamespacedName]principal.Found{}, map[types.NamespacedName][]principal.Problem{}
+	seen, err := r.reader.Read(ctx, namespace)
+	if err != nil {
+		return nil, err
 	}
 	for _, a := range v.specs {
 		if a.Agent != nil {
-			w := principal.Wanted{Namespace: v.namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage}
+			w := principal.Wanted{Namespace: namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage}
 			if a.Agent.Settings.KeepAlive != nil {
 				w.KeepAlive = a.Agent.Settings.KeepAlive.Duration
 			}
@@ -132,7 +116,7 @@ func (r *Reconciler) find(ctx context.Context, v *view) error {
 				w.Port = strconv.Itoa(int(a.Agent.Port))
 			}
 			v.found[a.Owner], v.problems[a.Owner] = principal.Find(w, seen)
-			if a.Owner.Namespace != v.namespace {
+			if a.Owner.Namespace != namespace {
 				w.Address = ""
 				own, _ := principal.Find(w, seen)
 				v.foundNames(a.Owner, own.Names)
@@ -140,13 +124,13 @@ func (r *Reconciler) find(ctx context.Context, v *view) error {
 		}
 	}
 	v.checkAddresses()
-	return nil
+	return v, nil
 }
 
-// certificates ensures those of principal and resource proxy, for all names that any
-// GitOpsCluster has the principal reached by.
-func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Report, secrets map[string]string) (certificates.State, error) {
-	w := certificates.Wanted{Namespace: v.namespace, DryRun: true, Reports: reports, Secrets: secrets}
+// certificates ensures the certificates of principal and resource proxy, for all names by which any
+// GitOpsCluster makes the principal reachable.
+func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Report, unknown []string) (certificates.State, error) {
+	w := certificates.Wanted{Namespace: v.namespace, DryRun: true, Reports: reports, Unknown: unknown, Incomplete: len(unknown) > 0 || !v.settled}
 	for _, a := range slices.Backward(v.deciding()) {
 		found, names := v.found[a.Owner], w.Principal.Names
 		w.Principal = found
@@ -158,7 +142,9 @@ func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Re
 		}
 	}
 	slices.Sort(w.RotateCA)
-	r.clean[v.namespace] = r.clean[v.namespace] && w.DryRun
+	if !w.DryRun {
+		r.store.setCertificates(v.namespace, true)
+	}
 	return r.keeper.Ensure(ctx, w)
 }
 
@@ -212,27 +198,23 @@ func newTask(v *view, a Spec, state certificates.State, name string, generation 
 	return t, nil
 }
 
-// release has the agent leave where no GitOpsCluster wants it any more, and returns when to
-// look again at the latest. One that has it in a dry run keeps it. An agent whose
-// GitOpsCluster is not there stays for the grace period, since a hub that
-// is restored may have it late; then the oldest one in Argo CD's namespace decides.
-func (r *Reconciler) release(tasks map[string]*task, v *view) (look time.Duration) {
+// release removes the agent where no GitOpsCluster asks for it any more, and returns the delay
+// until the next call. A GitOpsCluster with a dry run, or one that was not reconciled yet, keeps
+// it. If the GitOpsCluster of an agent does not exist, the agent stays for the grace period,
+// because a restored hub may get it late. Then the oldest GitOpsCluster in Argo CD's namespace
+// decides.
+func (r *Reconciler) release(next map[string]*task, v *view) (look time.Duration) {
 	look = nextLook
 	for name, p := range v.there {
 		if _, wanted := v.assigned[name]; wanted {
-			delete(r.orphaned, name)
+			r.orphaned.Delete(name)
 			continue
 		}
 		t := &task{namespace: v.namespace, owner: p.owner, untouched: !v.leaving(name)}
 		i := slices.IndexFunc(v.specs, func(a Spec) bool { return a.Owner == p.owner })
-		if i >= 0 {
-			delete(r.orphaned, name)
-		} else {
-			began, known := r.orphaned[name]
-			if !known {
-				began = time.Now()
-				r.orphaned[name] = began
-			}
+		if i < 0 && v.settled {
+			since, _ := r.orphaned.LoadOrStore(name, time.Now())
+			began, _ := since.(time.Time)
 			if wait := r.options.Grace - time.Since(began); wait > 0 {
 				t.untouched, look = true, min(look, wait)
 			}
@@ -241,9 +223,7 @@ func (r *Reconciler) release(tasks map[string]*task, v *view) (look time.Duratio
 		if i >= 0 {
 			t.owner, t.abandon = v.specs[i].Owner, v.specs[i].Abandon
 		}
-		if t.untouched || !p.ended(name, t.abandon) {
-			tasks[name] = t
-		}
+		next[name] = t
 	}
 	return look
 }

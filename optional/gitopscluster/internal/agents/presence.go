@@ -6,33 +6,19 @@ package agents
 import (
 	"k8s.io/apimachinery/pkg/types"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent/fleet"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// presence is what the hub has for the agent of one cluster, borrowed from caches.
+// presence is what the hub has for the agent of one cluster.
 type presence struct {
-	addOn *addonv1alpha1.ManagedClusterAddOn
-	// work delivers the agent, look looks whether its key is gone.
-	work, look *workv1.ManifestWork
-	// owner is the GitOpsCluster that it is of, namespace that of the Argo CD.
+	addOn     *addonv1alpha1.ManagedClusterAddOn
 	owner     types.NamespacedName
-	namespace string
-	// cluster is nil when there is no such ManagedCluster.
-	cluster   *clusterv1.ManagedCluster
 	available bool
-}
-
-// ended reports whether a cluster that is released without proof keeps nothing but what its
-// agents do not finish any more.
-func (p presence) ended(name string, abandon bool) bool {
-	return fleet.Lost(name, p.cluster, abandon) && (p.addOn == nil || !p.addOn.DeletionTimestamp.IsZero()) &&
-		(p.work == nil || !p.work.DeletionTimestamp.IsZero()) && (p.look == nil || !p.look.DeletionTimestamp.IsZero())
 }
 
 func (p presence) issued() []pki.Issued {
@@ -48,4 +34,10 @@ func (p presence) generation() int {
 		return 0
 	}
 	return sign.WantedGeneration(p.addOn)
+}
+
+func ownerOf(o client.Object) types.NamespacedName {
+	owner := types.NamespacedName{}
+	owner.Namespace, owner.Name, _ = contract.SplitKey(o.GetAnnotations()[agent.OwnerAnnotation])
+	return owner
 }

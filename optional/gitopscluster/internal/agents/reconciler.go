@@ -4,34 +4,26 @@
 package agents
 
 import (
-	"context"
-	"fmt"
-	"sync/atomic"
+	"errors"
+	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent/fleet"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal/reader"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// leavingLook is how often a cluster is looked at that the agent is being taken off.
-const leavingLook = 2 * time.Second
-
-// Reconciler folds a [Plan], and reconciles the agent of each cluster with it.
+// Reconciler reconciles Argo CDs of the hub and clusters with agents. A request without a name is
+// for an Argo CD, one without a namespace for a cluster.
 type Reconciler struct {
+	store   *store
 	options Options
 	reports *reporter
 	client  client.Client
@@ -40,87 +32,101 @@ type Reconciler struct {
 	keeper  *certificates.Keeper
 	// applications reads and writes the Applications of the hub.
 	applications *applications.Reader
-	// plan is the last one, which the clusters are reconciled with.
-	plan  atomic.Pointer[Plan]
-	queue enqueue.Queue
-	// sources are what a plan depends on.
-	sources []source.Source
-	// orphaned are the clusters with an agent whose GitOpsCluster is not there, since when.
-	orphaned map[string]time.Time
-	// clean are the Argo CDs without agents whose certificates were found to be gone.
-	clean map[string]bool
+	queue        enqueue.Queue
+	// orphaned has the clusters with an agent whose GitOpsCluster does not exist, and since when.
+	orphaned sync.Map
 }
 
 func newReconciler(c client.Client, live client.Reader, options Options) *Reconciler {
 	return &Reconciler{
-		options: options, client: c,
+		store: newStore(options.Namespaces), options: options, client: c,
 		reports:      &reporter{client: c, signing: sign.Options{Namespaces: options.Namespaces, KeyNamespace: options.KeyNamespace, Lifetime: options.Lifetime, Now: options.Now}, secret: options.Secret},
 		reader:       reader.New(c, live, time.Now),
 		keeper:       certificates.New(c, live, certificates.Options{CALife: options.CALife, KeyNamespace: options.KeyNamespace}),
-		applications: applications.New(c, live), orphaned: map[string]time.Time{}, clean: map[string]bool{},
+		applications: applications.New(c, live),
 	}
 }
 
-// Sources send a controller everything that [Reconciler.Fold] depends on, beside the specs.
-func (r *Reconciler) Sources() []source.Source { return r.sources }
-
-// Gone reports whether the hub has positively nothing left for the agent of a cluster: one
-// cache may have what is new later than another one loses what is gone.
-func (r *Reconciler) Gone(ctx context.Context, cluster string) (bool, error) {
-	return r.fleet.Gone(ctx, cluster)
+// Requests of the queue: of an Argo CD, and of a cluster.
+func argo(namespace string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace}}
 }
 
-// Apply has clusters reconciled with a plan, and returns those whose Secret may have another
-// shape than with the one before.
-func (r *Reconciler) Apply(plan *Plan) (secrets []string) {
-	before := r.plan.Swap(plan)
-	if before == nil {
-		before = &Plan{}
-	}
-	changed, secrets := plan.changes(before)
-	for _, name := range changed {
-		r.queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
-	}
-	return secrets
+func cluster(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
 }
 
-// Reconcile brings the agent to one cluster, or takes it off.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
-	plan := r.plan.Load()
-	if plan == nil || plan.tasks[request.Name] == nil {
-		return ctrl.Result{}, nil
+// enqueueAll has every Argo CD reconciled.
+func (r *Reconciler) enqueueAll() {
+	for _, namespace := range r.options.Namespaces {
+		r.queue.Add(argo(namespace))
 	}
-	switch t := plan.tasks[request.Name]; {
-	case t.untouched:
-	case t.wanted == nil:
-		result, err = r.leave(ctx, request.Name, t)
-	default:
-		_, err = r.fleet.Ensure(ctx, *t.wanted)
-	}
-	if apierrors.IsConflict(err) {
-		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote the object first; trying again", "cause", err.Error())
-		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
-	}
-	return result, err
 }
 
-// leave takes one step of taking the agent off.
-func (r *Reconciler) leave(ctx context.Context, name string, t *task) (ctrl.Result, error) {
-	addOn := &addonv1alpha1.ManagedClusterAddOn{}
-	err := r.fleet.Reader().Get(ctx, client.ObjectKey{Namespace: name, Name: agent.AddOnName}, addOn)
-	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("get ManagedClusterAddOn %s/%s: %w", name, agent.AddOnName, err)
+// Start records the existing GitOpsClusters. Until each was reconciled, no agent is removed.
+func (r *Reconciler) Start(owners []types.NamespacedName) {
+	if r.store.start(owners) {
+		r.enqueueAll()
 	}
-	done, _, err := r.fleet.Leave(ctx, name, t.abandon)
-	if err != nil {
-		return ctrl.Result{}, err
+}
+
+// Set carries out the spec of a GitOpsCluster.
+func (r *Reconciler) Set(spec Spec) {
+	before, known, last := r.store.set(spec)
+	r.queue.Add(argo(spec.ArgoNamespace))
+	if last {
+		r.enqueueAll()
 	}
-	if !done {
-		return ctrl.Result{RequeueAfter: leavingLook}, nil
+	if known && before.ArgoNamespace != spec.ArgoNamespace {
+		r.queue.Add(argo(before.ArgoNamespace))
 	}
-	kept := presence{addOn: addOn}.issued()
-	if len(kept) > 0 && addOn.DeletionTimestamp.IsZero() && r.options.Abandoned != nil { // else the add-on would have gone in an earlier step
-		r.options.Abandoned(t.owner, name, kept)
+}
+
+// Delete forgets a GitOpsCluster that was deleted.
+func (r *Reconciler) Delete(owner types.NamespacedName) {
+	before, known, last := r.store.remove(owner)
+	if last {
+		r.enqueueAll()
 	}
-	return ctrl.Result{}, nil
+	if known {
+		r.queue.Add(argo(before.ArgoNamespace))
+	}
+}
+
+// Status returns the result of a spec. ok is false while it is unknown.
+func (r *Reconciler) Status(owner types.NamespacedName) (Status, bool) { return r.store.status(owner) }
+
+// Has reports whether something of an Argo CD's agent is, or is to be, or may be, on a
+// cluster on behalf of a GitOpsCluster. An agent that another one has taken over is not.
+func (r *Reconciler) Has(owner types.NamespacedName, namespace, cluster string) bool {
+	return r.store.has(owner, namespace, cluster)
+}
+
+// Left reports whether everything that a GitOpsCluster asked for is removed.
+func (r *Reconciler) Left(owner types.NamespacedName) bool { return r.store.left(owner) }
+
+// ErrNotKnown means that a cluster's Secret should stay unchanged for now.
+var ErrNotKnown = errors.New("it is not known yet whether the cluster has an agent")
+
+// Shape returns server and config of a cluster's Secret in the namespace of an Argo CD,
+// an empty server for one without agent. [ErrNotKnown]: leave it as it is.
+func (r *Reconciler) Shape(namespace, cluster string) (server string, config []byte, err error) {
+	return r.shape(namespace, cluster, false)
+}
+
+// Planned is Shape as it would be without a dry run.
+func (r *Reconciler) Planned(namespace, cluster string) (server string, config []byte, err error) {
+	return r.shape(namespace, cluster, true)
+}
+
+func (r *Reconciler) shape(namespace, cluster string, planned bool) (server string, config []byte, err error) {
+	t, decided := r.store.task(cluster, namespace)
+	switch {
+	case t == nil && decided || t != nil && t.namespace != namespace:
+		return "", nil, nil
+	case t == nil || t.wanted == nil || t.untouched && (!planned || !t.dry) || t.config == nil:
+		return "", nil, ErrNotKnown
+	}
+	config, _, err = t.config(cluster)
+	return t.server, config, err
 }

@@ -13,9 +13,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,16 +37,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -86,23 +80,18 @@ type fixture struct {
 	writes    *atomic.Int64
 	stop      func()
 	// wrap, unless nil, stands between the hub and the API server.
-	wrap  func(http.RoundTripper) http.RoundTripper
-	grace time.Duration
-	// folding has the GitOpsClusters folded, as package gitops does.
-	folding enqueue.Queue
-
-	mu        sync.Mutex
-	abandoned []string
-	// specs are nil until the GitOpsClusters are known, holders what cluster Secrets say.
-	specs   map[types.NamespacedName]Spec
+	wrap func(http.RoundTripper) http.RoundTripper
+	// holders, unless nil, are what cluster Secrets say; grace is that of the options.
 	holders map[string][]string
-	plan    *Plan
-	folds   int
+	grace   time.Duration
+
+	mu                  sync.Mutex
+	reshaped, abandoned []string
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{t: t, namespace: unique("argocd"), holders: map[string][]string{}}
+	f := &fixture{t: t, namespace: unique("argocd")}
 	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}})
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "argocd-agent-principal"}, Spec: corev1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Name: "https", Port: 443}},
@@ -146,119 +135,23 @@ func (f *fixture) start() {
 		f.t.Fatal(err)
 	}
 	f.writes = writes
-	f.folding, f.specs, f.plan = enqueue.Queue{}, nil, &Plan{open: map[string]bool{f.namespace: true}}
-	f.Reconciler, err = Setup(context.Background(), mgr, Options{Namespaces: []string{f.namespace}, Limit: limit.Limit{Percent: 20, Least: 1}, Grace: f.grace, Secret: f.secretOf, Abandoned: func(owner types.NamespacedName, cluster string, kept []pki.Issued) {
+	var secret func(namespace, cluster string) ([]string, string, error)
+	if f.holders != nil {
+		secret = func(_, cluster string) ([]string, string, error) { return f.holders[cluster], "sha256:x", nil }
+	}
+	f.Reconciler, err = Setup(context.Background(), mgr, Options{Namespaces: []string{f.namespace}, Limit: limit.Limit{Percent: 20, Least: 1}, Grace: f.grace, Secret: secret, Reshaped: func(clusters ...string) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.reshaped = append(f.reshaped, clusters...)
+	}, Abandoned: func(owner types.NamespacedName, cluster string, kept []pki.Issued) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.abandoned = append(f.abandoned, fmt.Sprint(owner, " ", cluster, " ", len(kept)))
-	}}, reconcile.Request{})
+	}})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	c := ctrl.NewControllerManagedBy(mgr).Named("fold").WatchesRawSource(f.folding.Source())
-	for _, s := range f.Sources() {
-		c.WatchesRawSource(s)
-	}
-	if err := c.Complete(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) { return f.fold(ctx) })); err != nil {
-		f.t.Fatal(err)
-	}
 	f.stop = testkit.Run(f.t, mgr)
-}
-
-// fold is what package gitops does in a pass.
-func (f *fixture) fold(ctx context.Context) (reconcile.Result, error) {
-	f.mu.Lock()
-	known, specs := f.specs != nil, slices.Collect(maps.Values(f.specs))
-	f.mu.Unlock()
-	if !known {
-		return reconcile.Result{}, nil
-	}
-	plan, err := f.Fold(ctx, specs)
-	if plan == nil || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return reconcile.Result{RequeueAfter: boot.ConflictDelay}, client.IgnoreAlreadyExists(err)
-	}
-	f.Apply(plan)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.plan, f.folds = plan, f.folds+1
-	return reconcile.Result{RequeueAfter: plan.Look}, err
-}
-
-// Set has GitOpsClusters that are new or changed folded; their clusters get a Secret.
-func (f *fixture) Set(specs ...Spec) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.specs == nil {
-		f.specs = map[types.NamespacedName]Spec{}
-	}
-	for _, a := range specs {
-		f.specs[a.Owner] = a
-		for _, name := range a.Clusters {
-			if !slices.Contains(f.holders[name], a.Owner.String()) {
-				f.holders[name] = append(f.holders[name], a.Owner.String())
-			}
-		}
-	}
-	f.folding.Add(reconcile.Request{})
-}
-
-// Delete has a GitOpsCluster gone.
-func (f *fixture) Delete(owner types.NamespacedName) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.specs, owner)
-	f.folding.Add(reconcile.Request{})
-}
-
-// folded waits for a plan that is made of what is there now.
-func (f *fixture) folded() *Plan {
-	f.t.Helper()
-	f.mu.Lock()
-	before := f.folds
-	f.mu.Unlock()
-	testkit.Eventually(f.t, "a plan", func() error {
-		f.folding.Add(reconcile.Request{})
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.folds < before+2 {
-			return fmt.Errorf("%d since", f.folds-before)
-		}
-		return nil
-	})
-	return f.last()
-}
-
-// last is the last plan.
-func (f *fixture) last() *Plan {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.plan
-}
-
-func (f *fixture) Status(owner types.NamespacedName) (Status, bool) { return f.last().Status(owner) }
-
-func (f *fixture) Has(owner types.NamespacedName, namespace, cluster string) bool {
-	return f.last().Has(owner, namespace, cluster)
-}
-
-func (f *fixture) Left(owner types.NamespacedName) bool { return f.last().Left(owner, f.namespace) }
-
-func (f *fixture) Shape(namespace, cluster string) (string, []byte, error) {
-	return f.last().Shape(namespace, cluster)
-}
-
-// secretOf is what the Secret of a cluster says.
-func (f *fixture) secretOf(_, cluster string) (holders []string, digest string, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.holders[cluster], "sha256:x", nil
-}
-
-// annotated is the GitOpsCluster that an object names.
-func annotated(o client.Object) types.NamespacedName {
-	owner := types.NamespacedName{}
-	owner.Namespace, owner.Name, _ = contract.SplitKey(o.GetAnnotations()[agent.OwnerAnnotation])
-	return owner
 }
 
 func (f *fixture) create(o client.Object) {

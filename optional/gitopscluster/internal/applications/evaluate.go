@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -21,12 +20,8 @@ const sourceUIDAnnotation = "argocd.argoproj.io/source-uid"
 // DefaultProject is the AppProject that each Argo CD has.
 const DefaultProject = "default"
 
-const (
-	// maxNamed is how many objects a report names.
-	maxNamed = 5
-	// unsyncedAfter is how long Argo CD on a cluster may take to compare a new Application.
-	unsyncedAfter = 10 * time.Minute
-)
+// maxNamed is how many objects a report names.
+const maxNamed = 5
 
 // Clusters are the clusters with and without an agent.
 type Clusters struct {
@@ -56,15 +51,10 @@ type Report struct {
 	// Overwritten are AppProjects of pulled Applications alone that agents write over on the
 	// clusters; Shared are those which Applications of agents use as well.
 	Overwritten, Shared Named
-	// Unsynced are Applications of another namespace than Argo CD's that the cluster's Argo CD
-	// has never compared.
-	Unsynced Named
 }
 
 // Empty reports whether nothing is wrong.
-func (r Report) Empty() bool {
-	return r.Orphaned.Count+r.Overwritten.Count+r.Shared.Count+r.Unsynced.Count == 0
-}
+func (r Report) Empty() bool { return r.Orphaned.Count+r.Overwritten.Count+r.Shared.Count == 0 }
 
 // destination is one of an Application or an AppProject.
 type destination struct {
@@ -113,9 +103,6 @@ type evaluation struct {
 	clusters Clusters
 	projects map[string]*project
 	report   Report
-	// namespace is Argo CD's.
-	namespace string
-	now       time.Time
 }
 
 // addProject adds an AppProject of Argo CD's namespace.
@@ -163,22 +150,7 @@ func (e *evaluation) addApplication(o *argocd.Application) {
 		if p := e.projects[spec.Project]; p != nil {
 			p.agents = true
 		}
-		if e.clusters.Managed[cluster] && e.unsynced(o) {
-			e.report.Unsynced.add(o.Namespace + "/" + o.Name + " (cluster " + cluster + ")")
-		}
 	}
-}
-
-// unsynced reports whether an Application is surely on its cluster, in a namespace of its
-// own, and not compared.
-func (e *evaluation) unsynced(o *argocd.Application) bool {
-	if o.Namespace == e.namespace || e.now.Before(o.CreationTimestamp.Add(unsyncedAfter)) {
-		return false
-	}
-	var status struct {
-		Sync json.RawMessage `json:"sync"`
-	}
-	return len(o.Status) == 0 || json.Unmarshal(o.Status, &status) == nil && len(status.Sync) == 0
 }
 
 // addPulled adds a pulled Application. It returns false once no further one changes the report.

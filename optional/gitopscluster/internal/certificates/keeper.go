@@ -65,8 +65,10 @@ type Wanted struct {
 	// Reports are of all clusters with an agent of this Argo CD. Without them a change
 	// of the CA would leave clusters behind.
 	Reports []pki.Report
-	// Secrets are the digests of the configs in the clusters' Secrets, where these are ours.
-	Secrets map[string]string
+	// Incomplete is true while not all of them are known: the CA does not change then. Unknown are
+	// those without any report.
+	Incomplete bool
+	Unknown    []string
 	// KeepPrincipalRunning leaves the restart of the principal to its owner.
 	KeepPrincipalRunning bool
 	// RotateCA are the values that request a new CA, sorted. A value that was not there the last

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
@@ -30,22 +29,26 @@ type assignment struct {
 }
 
 // Assignments is the register.Scope of GitOpsClusters: which of them hold which cluster
-// where, as the last pass over all of them says. It also holds what package register finds out.
+// where. It also holds what package register finds out.
 type Assignments struct {
 	// Every accepted cluster is registered in this namespace; "": none is by itself.
 	everyIn string
 	// clusters are those that package register has to reconcile.
 	clusters enqueue.Queue
-	// changed is called, without the lock, when a Secret of another writer appears or goes.
-	changed func()
+
+	// agents decides about the content of a Secret.
+	agents Agents
 
 	mu sync.Mutex
-	// plan says which shape a Secret has; nil before the first pass.
-	plan *agents.Plan
-	held map[types.NamespacedName]assignment
+	// started: pending are the GitOpsClusters that have not been reconciled since.
+	started bool
+	pending map[types.NamespacedName]bool
+	held    map[types.NamespacedName]assignment
 	// used are the holders that package register has acted for last.
 	used  map[clusterKey][]string
 	taken map[clusterKey]string
+	// changed is called, without the lock, when a Secret of another writer is added or removed.
+	changed func(namespace string)
 }
 
 var _ register.Scope = &Assignments{}
@@ -54,7 +57,7 @@ var _ register.Scope = &Assignments{}
 // cluster is registered, "" for none.
 func NewAssignments(everyIn string) *Assignments {
 	return &Assignments{
-		everyIn: everyIn, changed: func() {},
+		everyIn: everyIn, agents: none{}, changed: func(string) {},
 		held: map[types.NamespacedName]assignment{}, used: map[clusterKey][]string{}, taken: map[clusterKey]string{},
 	}
 }
@@ -64,18 +67,18 @@ func (r *Assignments) Requeue() source.Source { return r.clusters.Source() }
 
 // Want implements [register.Scope].
 func (r *Assignments) Want(namespace, cluster string) clustersecret.Want {
-	want, plan := r.holders(namespace, cluster)
+	want := r.holders(namespace, cluster)
 	if want.Registered {
-		shape(plan.Shape, &want, namespace, cluster)
+		shape(r.agents.Shape, &want, namespace, cluster)
 	}
 	return want
 }
 
-// holders returns what the GitOpsClusters say of a cluster, and the plan of the same pass.
-func (r *Assignments) holders(namespace, cluster string) (clustersecret.Want, *agents.Plan) {
+// holders returns which GitOpsClusters hold a cluster, and which have released it.
+func (r *Assignments) holders(namespace, cluster string) clustersecret.Want {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	want := clustersecret.Want{Registered: namespace == r.everyIn, Decided: r.plan != nil}
+	want := clustersecret.Want{Registered: namespace == r.everyIn, Decided: r.started && len(r.pending) == 0}
 	for owner, a := range r.held {
 		if a.namespace == namespace && a.clusters[cluster] {
 			want.Holders = append(want.Holders, owner.String())
@@ -91,7 +94,7 @@ func (r *Assignments) holders(namespace, cluster string) (clustersecret.Want, *a
 	} else {
 		delete(r.used, p)
 	}
-	return want, r.plan
+	return want
 }
 
 // Taken implements [register.Scope].
@@ -104,10 +107,26 @@ func (r *Assignments) Taken(namespace, cluster, secret string) {
 	} else {
 		r.taken[p] = secret
 	}
+	changed := r.changed
 	r.mu.Unlock()
 	if before != secret {
-		r.changed()
+		changed(namespace)
 	}
+}
+
+// notifyChanged has the GitOpsClusters of an Argo CD reconciled.
+func (r *Assignments) notifyChanged(namespace string) {
+	r.mu.Lock()
+	changed := r.changed
+	r.mu.Unlock()
+	changed(namespace)
+}
+
+// onChange registers f, which is called when a Secret of another writer is added or removed.
+func (r *Assignments) onChange(f func(namespace string)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed = f
 }
 
 func (r *Assignments) takenBy(namespace, cluster string) string {
@@ -116,41 +135,38 @@ func (r *Assignments) takenBy(namespace, cluster string) string {
 	return r.taken[clusterKey{namespace, cluster}]
 }
 
-// set replaces what all GitOpsClusters hold and have released, and has package register
-// reconcile the clusters for which that is news, and further ones.
-func (r *Assignments) set(held map[types.NamespacedName]assignment, plan *agents.Plan, further ...string) {
+// start records the existing GitOpsClusters. Until each was reconciled, no cluster is removed.
+func (r *Assignments) start(owners []types.NamespacedName) {
 	r.mu.Lock()
-	news := r.news(held)
-	r.held, r.plan = held, plan
-	r.mu.Unlock()
-	r.enqueue(append(news, further...)...)
+	defer r.mu.Unlock()
+	r.started, r.pending = true, map[types.NamespacedName]bool{}
+	for _, owner := range owners {
+		r.pending[owner] = true
+	}
 }
 
-// news returns the clusters that are held or released by others than before. The lock is held.
-func (r *Assignments) news(next map[types.NamespacedName]assignment) (clusters []string) {
-	for _, pair := range [][2]map[types.NamespacedName]assignment{{r.held, next}, {next, r.held}} {
-		for owner, a := range pair[0] {
-			b := pair[1][owner]
-			for name := range a.clusters {
-				if a.namespace != b.namespace || !b.clusters[name] {
-					clusters = append(clusters, name)
-				}
-			}
-			for name := range a.released {
-				if a.namespace != b.namespace || !b.released[name] {
-					clusters = append(clusters, name)
-				}
+// set records what a GitOpsCluster holds and what it has released, and returns the clusters with a
+// change. last is true if it was the last pending one.
+func (r *Assignments) set(owner types.NamespacedName, is assignment) (news []string, last bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.held[owner]
+	r.held[owner] = is
+	if len(is.clusters) == 0 && len(is.released) == 0 {
+		delete(r.held, owner)
+	}
+	moved := before.namespace != is.namespace
+	for _, pair := range [][2]map[string]bool{{before.clusters, is.clusters}, {is.clusters, before.clusters}, {before.released, is.released}, {is.released, before.released}} {
+		for cluster := range pair[0] {
+			if moved || !pair[1][cluster] {
+				news = append(news, cluster)
 			}
 		}
 	}
-	return clusters
-}
-
-// decided reports whether there was a pass.
-func (r *Assignments) decided() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.plan != nil
+	slices.Sort(news)
+	waiting := r.pending[owner]
+	delete(r.pending, owner)
+	return slices.Compact(news), waiting && len(r.pending) == 0
 }
 
 // hasReleased reports whether a GitOpsCluster has released a cluster whose Secret the cache still

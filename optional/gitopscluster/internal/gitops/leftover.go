@@ -101,11 +101,7 @@ func (r *Reconciler) addOns(ctx context.Context, owner string) ([]string, error)
 	}
 	var names []string
 	for i := range list.Items {
-		a := &list.Items[i]
-		if r.agents != nil && !a.DeletionTimestamp.IsZero() {
-			continue // what holds it up is known of a cluster that is not released without proof
-		}
-		if a.Name == agent.AddOnName && agent.IsOurs(a) && a.Annotations[agent.OwnerAnnotation] == owner {
+		if a := &list.Items[i]; a.Name == agent.AddOnName && agent.IsOurs(a) && a.Annotations[agent.OwnerAnnotation] == owner {
 			names = append(names, a.Namespace)
 		}
 	}

@@ -5,7 +5,6 @@ package gitops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,10 +16,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -30,165 +27,83 @@ import (
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters,verbs=patch
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters/status,verbs=patch
 
-// Reconciler reconciles all GitOpsClusters in one pass: whose a cluster is depends on all of them.
+// Reconciler reconciles GitOpsClusters.
 type Reconciler struct {
 	client      client.Client
 	live        client.Reader
 	options     Options
 	gate        *Gate
 	assignments *Assignments
-	// agents brings argocd-agent to clusters; nil: clusters are registered only.
-	agents *agents.Reconciler
-	status *statusWriter
-	queue  enqueue.Queue
-	// known are the GitOpsClusters of the last pass.
-	known map[types.NamespacedName]bool
-	// since has the held clusters that are not selected. There is one worker.
+	agents      Agents
+	status      *statusWriter
+	queue       enqueue.Queue
+	// since has the held clusters that are not selected. Only one worker uses it.
 	since map[types.NamespacedName]map[string]time.Time
 	// confirmed are the GitOpsClusters whose deletion needs no further confirmation.
 	confirmed map[types.NamespacedName]bool
 }
 
-// everyGitOpsCluster is the request for a pass.
-var everyGitOpsCluster = reconcile.Request{NamespacedName: types.NamespacedName{Name: "gitopsclusters"}}
-
-// pass has one made.
-func (r *Reconciler) pass() { r.queue.Add(everyGitOpsCluster) }
-
-// one is a GitOpsCluster in a pass.
-type one struct {
-	object *v1beta1.GitOpsCluster
-	found
-	// desired are the clusters that it is to hold, holds those that it holds until the
-	// agents of the others have left.
-	desired, holds map[string]bool
-	decision       intent.Decision
-	// unconfirmed are the clusters that hold up its deletion.
-	unconfirmed []string
-	// err is why nothing of it changes in this pass.
-	err error
-}
-
-// Reconcile makes a pass.
-func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+// Reconcile reconciles one GitOpsCluster.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	if !r.gate.open.Load() {
-		return ctrl.Result{}, nil // there is a pass when it opens
+		return ctrl.Result{}, nil // all are reconciled when it opens
 	}
-	all, failed := r.look(ctx)
-	if all == nil {
-		return requeueOnConflict(failed)
+	o := &v1beta1.GitOpsCluster{}
+	err := r.client.Get(ctx, request.NamespacedName, o)
+	if apierrors.IsNotFound(err) {
+		delete(r.since, request.NamespacedName)
+		delete(r.confirmed, request.NamespacedName)
+		r.status.forget(request.NamespacedName)
+		r.agents.Delete(request.NamespacedName)
+		return ctrl.Result{}, r.assign(ctx, request.NamespacedName, found{}, nil)
 	}
-	plan := agents.Off
-	if r.agents != nil {
-		specs := make([]agents.Spec, 0, len(all))
-		for _, x := range all {
-			specs = append(specs, x.spec())
-		}
-		var err error
-		if plan, err = r.agents.Fold(ctx, specs); plan == nil {
-			return ctrl.Result{}, errors.Join(failed, err)
-		}
-		failed = errors.Join(failed, err)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("get GitOpsCluster %s: %w", request.NamespacedName, err)
 	}
-	if err := r.assign(ctx, all, plan); err != nil {
-		return ctrl.Result{}, errors.Join(failed, err)
-	}
-	look := plan.Look
-	for _, x := range all {
-		result, err := r.finish(ctx, x, plan)
-		failed = errors.Join(failed, err)
-		if result.RequeueAfter > 0 && (look == 0 || result.RequeueAfter < look) {
-			look = result.RequeueAfter
-		}
-	}
-	if failed != nil {
-		return requeueOnConflict(failed)
-	}
-	return ctrl.Result{RequeueAfter: look}, nil
-}
-
-// look returns all GitOpsClusters with what each of them holds. Nothing is returned when one of
-// them could not be read: nothing is known of its clusters. One that could not be written, or
-// whose deletion cannot be decided, keeps everything as it is.
-func (r *Reconciler) look(ctx context.Context) (all []*one, failed error) {
-	list := &v1beta1.GitOpsClusterList{}
-	if err := r.client.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("list GitOpsClusters: %w", err)
-	}
-	r.forget(list)
-	all = make([]*one, 0, len(list.Items))
 	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
-	for i := range list.Items {
-		o := &list.Items[i]
-		if !o.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(o, intent.GitOpsClusterFinalizer) {
-			continue // nothing of it is left
-		}
-		admitted, err := h.admitted(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		f, err := h.look(ctx, o, intent.Of(o, r.options.settings(admitted)))
-		if err != nil {
-			return nil, err
-		}
-		x := &one{object: o, found: f}
-		if x.err = r.decide(ctx, x); x.err != nil {
-			x.desired, failed = f.held, errors.Join(failed, x.err)
-		}
-		all = append(all, x)
+	admitted, err := h.admitted(ctx, o)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	return all, failed
-}
-
-// decide says which clusters a GitOpsCluster is to hold. It has our finalizer before anything
-// is made for it.
-func (r *Reconciler) decide(ctx context.Context, x *one) (err error) {
-	if x.object.DeletionTimestamp.IsZero() {
-		x.desired, x.decision = r.holds(key(x.object), x.found, time.Now())
-		if x.intent.DryRun || x.intent.Refusal != nil {
-			return nil
+	in := intent.Of(o, r.options.settings(admitted))
+	f, err := h.look(ctx, o, in)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !o.DeletionTimestamp.IsZero() {
+		return r.reconcileDelete(ctx, o, f)
+	}
+	holds, decision := r.holds(key(o), f, time.Now())
+	r.agents.Set(agentSpec(o, in, holds))
+	planned := holds
+	holds = r.keep(key(o), f, holds)
+	facts := f.facts(o, func(cluster string) string { return r.assignments.takenBy(in.ArgoNamespace, cluster) })
+	facts.Decision, facts.Clusters.Leaving = decision, len(decision.Leaving)
+	status, known := r.agents.Status(key(o))
+	addAgents(status, known, f, o.Status.Conditions, &facts)
+	r.addKept(f, holds, decision.Go, &facts)
+	if in.DryRun {
+		agents := facts.Plan
+		if facts.Plan, err = r.plan(ctx, h, o, f, planned); err != nil {
+			return ctrl.Result{}, err
 		}
-		return r.finalizer(ctx, x.object, true)
-	}
-	x.desired = map[string]bool{}
-	pulled, err := r.unconfirmed(ctx, x.object, x.found)
-	switch {
-	case err != nil || x.intent.DryRun:
-		return err
-	case len(pulled) > 0:
-		x.unconfirmed, x.desired = pulled, x.held
-	default:
-		r.confirmed[key(x.object)] = true
-	}
-	return nil
-}
-
-// spec returns what a GitOpsCluster wants of its clusters' agents.
-func (x *one) spec() agents.Spec {
-	o := x.object
-	if len(x.unconfirmed) > 0 || x.err != nil {
-		o = o.DeepCopy()
-		o.DeletionTimestamp = nil // its deletion has not begun
-	}
-	a := agentSpec(o, x.intent, x.desired)
-	a.DryRun = a.DryRun || x.err != nil
-	return a
-}
-
-// forget drops what is kept of GitOpsClusters that are gone.
-func (r *Reconciler) forget(list *v1beta1.GitOpsClusterList) {
-	there := map[types.NamespacedName]bool{}
-	for i := range list.Items {
-		there[key(&list.Items[i])] = true
-	}
-	for owner := range r.known {
-		if !there[owner] {
-			delete(r.since, owner)
-			delete(r.confirmed, owner)
-			r.status.forget(owner)
+		facts.Plan = append(facts.Plan, agents...)
+		holds = f.held // as it is
+	} else if in.Refusal == nil {
+		if err := r.finalizer(ctx, o, true); err != nil {
+			return requeueOnConflict(err)
 		}
 	}
-	r.known = there
+	if err := r.assign(ctx, key(o), f, holds); err != nil {
+		return ctrl.Result{}, err
+	}
+	if wait := r.status.waits(o, in, looked(status, known, f, facts.Missing)); wait > 0 {
+		if decision.Look > 0 {
+			wait = min(wait, decision.Look)
+		}
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	return r.status.write(ctx, o, facts, decision.Look)
 }
 
 // holds returns the clusters that a GitOpsCluster holds from now on: the selected ones, and those
@@ -238,157 +153,107 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 	return holds, decision
 }
 
-// assign has package register know what each GitOpsCluster holds, and what it has released.
-func (r *Reconciler) assign(ctx context.Context, all []*one, plan *agents.Plan) error {
-	held := map[types.NamespacedName]assignment{}
-	for _, x := range all {
-		x.holds = x.held
-		if !x.intent.DryRun && x.err == nil && len(x.unconfirmed) == 0 {
-			var err error
-			if x.holds, err = r.keep(ctx, x, func(cluster string) (own, another bool) {
-				return plan.Has(key(x.object), x.intent.ArgoNamespace, cluster), plan.IsTaken(key(x.object), cluster)
-			}); err != nil {
-				return err
-			}
-		}
-		released := map[string]bool{}
-		for cluster := range x.held {
-			if !x.holds[cluster] {
-				released[cluster] = true
-			}
-		}
-		held[key(x.object)] = assignment{x.intent.ArgoNamespace, x.holds, released}
-	}
-	var further []string
-	if !r.assignments.decided() {
-		var err error
-		if further, err = r.ownSecrets(ctx); err != nil {
-			return err
+// assign passes to package register which clusters a GitOpsCluster holds, and which it has
+// released.
+func (r *Reconciler) assign(ctx context.Context, owner types.NamespacedName, f found, holds map[string]bool) error {
+	released := map[string]bool{}
+	for cluster := range f.held {
+		if !holds[cluster] {
+			released[cluster] = true
 		}
 	}
-	if r.agents != nil {
-		further = append(further, r.agents.Apply(plan)...)
+	news, last := r.assignments.set(owner, assignment{f.intent.ArgoNamespace, holds, released})
+	r.assignments.enqueue(news...)
+	if last {
+		return r.recheckSecrets(ctx)
 	}
-	r.assignments.set(held, plan, further...)
 	return nil
 }
 
-// ownSecrets returns the clusters that have a Secret of ours: one that no GitOpsCluster holds
-// has stayed until the first pass.
-func (r *Reconciler) ownSecrets(ctx context.Context) (clusters []string, err error) {
+// recheckSecrets makes package register check every Secret of ours, once every GitOpsCluster was
+// reconciled. Until then, a Secret without a holder has stayed.
+func (r *Reconciler) recheckSecrets(ctx context.Context) error {
 	for _, namespace := range r.options.Namespaces {
 		secrets := &corev1.SecretList{}
 		if err := r.client.List(ctx, secrets, client.InNamespace(namespace), clustersecret.Selector); err != nil {
-			return nil, fmt.Errorf("list cluster Secrets of %s: %w", namespace, err)
+			return fmt.Errorf("list cluster Secrets of %s: %w", namespace, err)
 		}
 		for i := range secrets.Items {
 			if clustersecret.IsOwn(&secrets.Items[i]) {
-				clusters = append(clusters, clustersecret.ClusterName(&secrets.Items[i]))
+				r.assignments.enqueue(clustersecret.ClusterName(&secrets.Items[i]))
 			}
 		}
 	}
-	return clusters, nil
+	return nil
 }
 
-// keep returns the clusters that a GitOpsCluster is to hold, and those whose agent has not left
-// yet: their Secret goes last. One that was released is not taken
-// back: its agent had left, and what says otherwise since, or that its Secret is there, is
-// from before.
-func (r *Reconciler) keep(ctx context.Context, x *one, has func(cluster string) (own, another bool)) (map[string]bool, error) {
-	kept := maps.Clone(x.desired)
-	for cluster := range x.held {
-		if kept[cluster] || r.assignments.hasReleased(key(x.object), x.intent.ArgoNamespace, cluster) {
-			continue
-		}
-		stays, another := has(cluster)
-		if !stays && !another && x.hasAgent(cluster) {
-			gone := false
-			if r.agents != nil {
-				var err error
-				if gone, err = r.agents.Gone(ctx, cluster); err != nil {
-					return nil, err
-				}
-			}
-			stays = !gone
-		}
-		if stays {
-			kept[cluster] = true
-		}
+// reconcileDelete releases a GitOpsCluster that is being deleted once none of its clusters
+// is left.
+func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(o, intent.GitOpsClusterFinalizer) {
+		return ctrl.Result{}, nil
 	}
-	return kept, nil
-}
-
-// finish writes the status of a GitOpsCluster, and releases one that is deleted.
-func (r *Reconciler) finish(ctx context.Context, x *one, plan *agents.Plan) (ctrl.Result, error) {
-	status, known := plan.Status(key(x.object))
-	if x.err != nil || !known && reportsAgents(x.object) {
-		return ctrl.Result{}, nil // the status stays as it is, and there is a further pass
+	pulled, err := r.unconfirmed(ctx, o, f)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	facts := x.facts(x.object, func(cluster string) string { return r.assignments.takenBy(x.intent.ArgoNamespace, cluster) })
-	facts.Decision, facts.Unconfirmed = x.decision, x.unconfirmed
-	if !facts.Deleting {
-		facts.Clusters.Leaving = len(x.decision.Leaving)
+	if len(pulled) > 0 && !f.intent.DryRun {
+		return r.holdDeletion(ctx, o, f, pulled)
 	}
-	addAgents(status, known, x.found, x.object.Status.Conditions, &facts)
-	r.addKept(x.found, x.holds, x.decision.Go, &facts)
-	if x.intent.DryRun {
-		list, err := r.plan(ctx, x, plan)
+	if !f.intent.DryRun {
+		r.confirmed[key(o)] = true
+	}
+	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
+	facts := f.facts(o, func(string) string { return "" })
+	r.agents.Set(agentSpec(o, f.intent, nil))
+	status, known := r.agents.Status(key(o))
+	addAgents(status, known, f, o.Status.Conditions, &facts)
+	if f.intent.DryRun {
+		plan, err := r.plan(ctx, h, o, f, map[string]bool{})
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		facts.Plan = append(list, facts.Plan...)
+		facts.Plan = append(plan, facts.Plan...)
+		if err := r.assign(ctx, key(o), f, f.held); err != nil {
+			return ctrl.Result{}, err
+		}
+		return r.status.write(ctx, o, facts, 0)
 	}
-	switch {
-	case len(x.unconfirmed) > 0:
-		return r.status.write(ctx, x.object, facts, pulledLook)
-	case facts.Deleting && !x.intent.DryRun:
-		return r.release(ctx, x, plan, facts)
+	if err := r.assign(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
+		return ctrl.Result{}, err
 	}
-	return r.status.write(ctx, x.object, facts, x.decision.Look)
-}
-
-// release removes the finalizer of a GitOpsCluster that is being deleted once none of its
-// clusters is left.
-func (r *Reconciler) release(ctx context.Context, x *one, plan *agents.Plan, facts intent.Facts) (ctrl.Result, error) {
-	var err error
-	if facts.Leftover, err = r.leftover(ctx, x.object, x.found); err != nil {
+	if facts.Leftover, err = r.leftover(ctx, o, f); err != nil {
 		return ctrl.Result{}, err
 	}
 	if facts.Leftover != "" {
-		return r.status.write(ctx, x.object, facts, pulledLook)
+		return r.status.write(ctx, o, facts, pulledLook)
 	}
-	left, err := r.left(ctx, x, plan)
+	left, err := r.left(ctx, o, f)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if left {
-		return r.status.write(ctx, x.object, facts, time.Second)
+		return r.status.write(ctx, o, facts, time.Second)
 	}
-	return ctrl.Result{}, r.finalizer(ctx, x.object, false)
+	return requeueOnConflict(r.finalizer(ctx, o, false))
 }
 
-// left reports whether something of a GitOpsCluster is left. The caches may not know yet of
-// what was just made for it.
-func (r *Reconciler) left(ctx context.Context, x *one, plan *agents.Plan) (bool, error) {
-	if x.notAllowed() {
+// left reports whether something of a GitOpsCluster exists. The cache may not have a new Secret
+// yet.
+func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (bool, error) {
+	if f.notAllowed() {
 		return false, nil // or leftover would have found it
 	}
-	if !plan.Left(key(x.object), x.intent.ArgoNamespace) {
+	if !r.agents.Left(key(o)) {
 		return true, nil
 	}
-	if len(x.held) > 0 || r.assignments.inUse(key(x.object)) {
-		r.assignments.enqueue(slices.Sorted(maps.Keys(x.held))...)
+	if len(f.held) > 0 || r.assignments.inUse(key(o)) {
+		r.assignments.enqueue(slices.Sorted(maps.Keys(f.held))...)
 		return true, nil
 	}
-	if r.agents != nil {
-		addOns, err := r.addOns(ctx, key(x.object).String())
-		if err != nil || slices.ContainsFunc(addOns, func(cluster string) bool { return !plan.Assigned(cluster) }) {
-			return true, err
-		}
-	}
-	live := found{intent: x.intent}
-	// Who else is there is known well enough; the Secrets have to be those of now.
-	err := hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.lookAtSecrets(ctx, x.object, &live)
+	live := found{intent: f.intent}
+	// The cached list of others is sufficient. The Secrets have to be the present ones.
+	err := hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.lookAtSecrets(ctx, o, &live)
 	return len(live.held) > 0, err
 }
 
@@ -411,21 +276,35 @@ func (r *Reconciler) finalizer(ctx context.Context, o *v1beta1.GitOpsCluster, wa
 }
 
 func requeueOnConflict(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) { // a Secret that is there by now is seen the next time
+	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	}
 	return ctrl.Result{}, err
 }
 
-// plan returns what would be written for a GitOpsCluster.
-func (r *Reconciler) plan(ctx context.Context, x *one, plan *agents.Plan) ([]v1beta1.PlannedWrite, error) {
-	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
-	clusters, err := h.clusters(ctx, x.found)
+// plan returns what would be written for a GitOpsCluster that holds clusters.
+func (r *Reconciler) plan(ctx context.Context, h hubReader, o *v1beta1.GitOpsCluster, f found, holds map[string]bool) ([]v1beta1.PlannedWrite, error) {
+	clusters, err := h.clusters(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	others := func(cluster string) []string {
-		return r.assignments.others(key(x.object), x.intent.ArgoNamespace, cluster)
+	others := func(cluster string) []string { return r.assignments.others(key(o), f.intent.ArgoNamespace, cluster) }
+	return f.plan(o, holds, r.options.InstanceLabel, h.everyIn, clusters, r.agents, others)
+}
+
+// keep adds to holds the clusters whose agent is not removed yet, because their Secret is removed
+// last. It also adds a cluster if that is unknown. It does not add a released cluster. Its agent
+// was removed, and a state or Secret that contradicts that is old.
+func (r *Reconciler) keep(owner types.NamespacedName, f found, holds map[string]bool) map[string]bool {
+	_, known := r.agents.Status(owner)
+	kept := maps.Clone(holds)
+	for cluster := range f.held {
+		if r.assignments.hasReleased(owner, f.intent.ArgoNamespace, cluster) {
+			continue
+		}
+		if !known || r.agents.Has(owner, f.intent.ArgoNamespace, cluster) || r.options.Agents == nil && f.hasAgent(cluster) {
+			kept[cluster] = true
+		}
 	}
-	return x.found.plan(x.object, x.desired, r.options.InstanceLabel, h.everyIn, clusters, plan.Planned, others)
+	return kept
 }
