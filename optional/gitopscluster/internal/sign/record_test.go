@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -54,33 +55,44 @@ func TestRecordComesFirst(t *testing.T) {
 	a.signed(csr)
 }
 
-// When the answer to the last write is lost, the record says in the end what was issued.
+// When the answer to the last write is lost, or the request is signed once more from a cache that is
+// behind, the record says in the end what was issued, although the next generation is asked for.
 func TestRecordIsOfWhatWasIssued(t *testing.T) {
-	a := newArgo(t)
-	c := a.cluster()
-	a.addOn(c, 1)
-	csr := a.ask(c, 1)
-	is := a.signed(csr)
-	before := a.read(csr).Status.Certificate
-	a.stop()
-	testkit.Edit(t, hub.client, a.stored(c), func(o *addonv1alpha1.ManagedClusterAddOn) {
-		wrong := a.records(c)[0]
-		wrong.SHA256 = strings.Repeat("0", 64)
-		text, err := pki.AddIssued("", wrong)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Annotations[agent.IssuedAnnotation] = text
-	})
-	a.start()
-	testkit.Eventually(t, "the record of what was issued", func() error {
-		if records := a.records(c); len(records) != 1 || records[0].SHA256 != pki.Fingerprint(is) {
-			return fmt.Errorf("records are %+v", records)
-		}
-		return nil
-	})
-	if now := a.read(csr).Status.Certificate; len(before) == 0 || !slices.Equal(now, before) {
-		t.Error("it was issued again")
+	for name, generation := range map[string]int{"the same generation": 1, "the next one is asked for": 2} {
+		t.Run(name, func(t *testing.T) {
+			a := newArgo(t)
+			c := a.cluster()
+			a.addOn(c, 1)
+			csr := a.ask(c, 1)
+			is := a.signed(csr)
+			before := a.read(csr).Status.Certificate
+			a.stop()
+			testkit.Edit(t, hub.client, a.stored(c), func(o *addonv1alpha1.ManagedClusterAddOn) {
+				wrong := a.records(c)[0]
+				wrong.SHA256 = strings.Repeat("0", 64)
+				later := wrong
+				wrong.Expires, later.At, later.Request = wrong.Expires.Add(time.Second), wrong.At.Add(time.Minute), "later"
+				text, err := pki.AddIssued("", wrong)
+				if err == nil {
+					text, err = pki.AddIssued(text, later)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.Annotations[agent.IssuedAnnotation] = text
+			})
+			a.generation(c, generation)
+			a.start()
+			testkit.Eventually(t, "the record of what was issued", func() error {
+				if records := a.records(c); len(records) != 2 || records[0].SHA256 != pki.Fingerprint(is) {
+					return fmt.Errorf("records are %+v", records)
+				}
+				return nil
+			})
+			if now := a.read(csr).Status.Certificate; len(before) == 0 || !slices.Equal(now, before) {
+				t.Error("it was issued again")
+			}
+		})
 	}
 }
 

@@ -80,6 +80,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if wrongRecord(csr, addOn) { // before the request is deleted
+		if written, err := r.repairRecord(ctx, csr, addOn); written || err != nil {
+			return requeueOnConflict(err)
+		}
+	}
 	if useless(csr, r.rules, facts, addOn) {
 		if young := csr.CreationTimestamp.Add(settled).Sub(r.now()); young > 0 {
 			return ctrl.Result{RequeueAfter: min(young, again)}, nil
@@ -91,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	if len(csr.Status.Certificate) > 0 {
 		r.waiting.Delete(csr.Name)
-		return requeueOnConflict(r.repairRecord(ctx, csr, addOn))
+		return requeueOnConflict(r.addRecord(ctx, csr, addOn))
 	}
 	verdict := r.rules.Evaluate(csr, facts, r.now())
 	switch verdict.Decision {
@@ -261,9 +266,18 @@ func (r *Reconciler) record(ctx context.Context, addOn *addonv1alpha1.ManagedClu
 	return nil
 }
 
-// repairRecord writes the record of what was issued if it is missing, because the response to an
-// earlier write may have been lost.
-func (r *Reconciler) repairRecord(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn) error {
+// wrongRecord reports whether the record of a request is of another certificate than it has: one
+// that was signed from a cache that was behind, and never published.
+func wrongRecord(csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn) bool {
+	certificate, err := pki.ParseCertificates(csr.Status.Certificate)
+	return err == nil && addOn != nil && slices.ContainsFunc(pki.ParseIssued(addOn.Annotations[agent.IssuedAnnotation]), func(i pki.Issued) bool {
+		return i.Request == string(csr.UID) && i.SHA256 != pki.Fingerprint(certificate[0])
+	})
+}
+
+// addRecord writes the record of what was issued if it is missing, because the response to an
+// earlier write may have been lost. Records that are older than the oldest one are not kept.
+func (r *Reconciler) addRecord(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn) error {
 	if addOn == nil {
 		return nil
 	}
@@ -276,15 +290,22 @@ func (r *Reconciler) repairRecord(ctx context.Context, csr *certificatesv1.Certi
 		len(records) > 1 && certificate[0].NotAfter.Before(records[0].Expires) {
 		return nil
 	}
+	_, err = r.repairRecord(ctx, csr, addOn)
+	return err
+}
+
+// repairRecord writes the record of what was issued, in place of one of the same request. It reports
+// false if the certificate is of a CA that is not trusted any more.
+func (r *Reconciler) repairRecord(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn) (bool, error) {
 	authorities, err := certificates.Load(ctx, r.live, addOn.Annotations[agent.ArgoNamespaceAnnotation], r.keys)
 	if err != nil && !errors.Is(err, certificates.ErrNoSigner) {
-		return err
+		return false, err
 	}
 	issued, err := pki.RecordOf(csr.Status.Certificate, string(csr.UID), authorities.Trusted)
 	if err != nil {
-		return nil //nolint:nilerr // of a CA that is not trusted any more
+		return false, nil //nolint:nilerr // of a CA that is not trusted any more
 	}
-	return r.record(ctx, addOn, issued)
+	return true, r.record(ctx, addOn, issued)
 }
 
 // wait reports once for each reason why a request waits.

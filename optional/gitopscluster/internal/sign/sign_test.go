@@ -127,11 +127,12 @@ func TestWaits(t *testing.T) {
 	a.accept(c, true)
 	a.signed(csr)
 
-	// The add-on may come after the request, and so may its generation.
+	a.pending(csrs{"no add-on": a.ask(a.cluster(), 1)})
+
+	// The signer may see the request before the add-on's generation.
 	late := a.cluster()
-	csr = a.ask(late, 2)
-	a.pending(csrs{"no add-on": csr})
 	a.addOn(late, 1)
+	csr = a.ask(late, 2)
 	a.pending(csrs{"another generation": csr})
 	a.generation(late, 2)
 	a.signed(csr)
