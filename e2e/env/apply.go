@@ -14,9 +14,12 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -134,11 +137,30 @@ func (c *Cluster) awaitServed(ctx context.Context, crds []*unstructured.Unstruct
 			}
 			for _, each := range conditions {
 				if condition, ok := each.(map[string]any); ok && condition["type"] == "Established" && condition["status"] == "True" {
-					return true, ""
+					return c.discovered(crd)
 				}
 			}
 			return false, fmt.Sprint(conditions)
 		}))
 	}
 	return nil
+}
+
+// discovered reports whether discovery lists the kind of a CRD in each version, which it may do a
+// moment after the CRD is established. A binary that starts before that ends with an error.
+func (c *Cluster) discovered(crd *unstructured.Unstructured) (bool, string) {
+	spec := &apiextensionsv1.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(crd.Object, spec); err != nil {
+		return false, err.Error()
+	}
+	kind := schema.GroupKind{Group: spec.Spec.Group, Kind: spec.Spec.Names.Kind}
+	for _, version := range spec.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		if _, err := c.Client.RESTMapper().RESTMapping(kind, version.Name); err != nil {
+			return false, err.Error()
+		}
+	}
+	return true, ""
 }
