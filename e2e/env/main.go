@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Main runs a program until it ends or is told to end, and exits with its result.
+// Main runs a program until it ends or is interrupted, and exits with its result.
 func Main(name string, run func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := run(WithParent(ctx))
@@ -68,7 +68,7 @@ func Use(ctx context.Context, o Options, use func(context.Context, *Fleet) error
 var errTests = errors.New("tests failed")
 
 // RunTests runs tests on a fleet and returns the exit code for TestMain. ready prepares the fleet
-// before the first test, and may be nil. If the run is told to end, everything in the fleet ends
+// before the first test, and may be nil. If the run is interrupted, everything in the fleet ends
 // with it.
 func RunTests(tests func() int, o Options, ready func(context.Context, *Fleet) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

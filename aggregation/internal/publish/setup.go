@@ -66,6 +66,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		},
 	}
 	news := predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+	// The deletion is recorded here, because a request does not carry the UID of what was deleted.
 	deletions := predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		r.tracker.recordDeletion(client.ObjectKeyFromObject(e.Object), e.Object.GetUID())
 		return true
@@ -96,7 +97,7 @@ type indexSource struct {
 	waitForSync func(context.Context) error
 }
 
-// Start gives the controller's queue to that of the index. It does not wait for anything.
+// Start gives the controller's queue to that of the index. It returns at once.
 func (s *indexSource) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s.queue.open(queue)
 	return nil

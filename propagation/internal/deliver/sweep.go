@@ -75,7 +75,8 @@ func newSweeper(c clients) *sweeper {
 	}
 }
 
-// left records a work that has left the cache, even if it is being deleted.
+// left records a work that has left the cache, even if it is being deleted: an agent may remove the
+// label of a work in deletion, which still delivers. A deleted work costs restore one request.
 func (s *sweeper) left(work client.Object) {
 	if app, named := manifestcache.ClaimantOf(work); named {
 		s.lost.Add(client.ObjectKeyFromObject(work).String(), lostWork{client.ObjectKeyFromObject(work), app})

@@ -85,7 +85,7 @@ func Data(architecture string, files map[string][]byte, labels map[string]string
 		mutate.Addendum{Layer: data, History: v1.History{Created: v1.Time{Time: created}, CreatedBy: "files"}})
 }
 
-// assemble builds an image of layers. Its time is that of the first layer.
+// assemble builds an image of layers. Its creation time is the time of the first layer.
 func assemble(architecture string, how v1.Config, layers ...mutate.Addendum) (v1.Image, error) {
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	img, err := mutate.Append(base, layers...)
