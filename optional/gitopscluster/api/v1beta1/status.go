@@ -21,10 +21,11 @@ const (
 	ConditionAgentsDeployed     = "AgentsDeployed"
 	ConditionAgentsConnected    = "AgentsConnected"
 	ConditionLeaving            = "Leaving"
-	// Both are there, and True, only while something is wrong that Ready does not wait for.
-	ConditionOrphaned            = "Orphaned"
-	ConditionProjectsOverwritten = "ProjectsOverwritten"
-	ConditionReady               = "Ready"
+	// These exist, and are True, only while there is a problem that does not affect Ready.
+	ConditionOrphaned              = "Orphaned"
+	ConditionProjectsOverwritten   = "ProjectsOverwritten"
+	ConditionApplicationsNotSynced = "ApplicationsNotSynced"
+	ConditionReady                 = "Ready"
 )
 
 // GitOpsClusterStatus says how far the clusters are. It is written once per change.

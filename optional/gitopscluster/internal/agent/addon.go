@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 
@@ -47,15 +48,6 @@ func Registrations(w Wanted) []addonv1alpha1.RegistrationConfig {
 	}}
 }
 
-// requestedGeneration returns the generation that an add-on requests, 0 for none.
-func requestedGeneration(a *addonv1alpha1.ManagedClusterAddOn) int {
-	if a == nil || len(a.Status.Registrations) != 1 || len(a.Status.Registrations[0].Subject.Groups) != 1 {
-		return 0
-	}
-	generation, _ := Generation(a.Status.Registrations[0].Subject.Groups[0])
-	return generation
-}
-
 // HealthCheck keeps the registration agent from waiting for a lease of the agent's.
 func HealthCheck() addonv1alpha1.HealthCheck {
 	return addonv1alpha1.HealthCheck{Mode: addonv1alpha1.HealthCheckModeCustomized}
@@ -69,6 +61,24 @@ func Available(s State) (metav1.Condition, bool) {
 		c.Status = metav1.ConditionTrue
 	}
 	return c, s.Reason != ReasonClusterUnavailable
+}
+
+// Reported returns the state of an agent that its add-on's condition reports. It is the zero State if
+// the add-on is nil or has no such condition.
+func Reported(a *addonv1alpha1.ManagedClusterAddOn) State {
+	if a == nil {
+		return State{}
+	}
+	c := meta.FindStatusCondition(a.Status.Conditions, conditionAvailable)
+	if c == nil {
+		return State{}
+	}
+	connected := c.Status == metav1.ConditionTrue
+	s := State{Connected: connected, Deployed: connected, Reason: c.Reason, Message: contract.Message(c.Message, &contract.Rejected{})}
+	if !connected {
+		s.WaitingFor = WaitsForWork
+	}
+	return s
 }
 
 // IsOurs reports whether an add-on or a work was made by this package.

@@ -36,11 +36,7 @@ const (
 	feedbackBundle          = "caBundle"
 	feedbackResourceVersion = "resourceVersion"
 	feedbackCertificate     = "certificate"
-
-	// statusFeedbackSynced is the agent's condition about feedback. Its time changes with every
-	// value.
-	statusFeedbackSynced = "StatusFeedbackSynced"
-	notAvailable         = "ResourceNotAvailable"
+	notAvailable            = "ResourceNotAvailable"
 
 	// maxCertificate is how long a certificate may be, as PEM in base64. One with a
 	// P-256 key has 1 KiB.

@@ -5,11 +5,8 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -35,18 +32,27 @@ func StateOf(w Wanted, seen Seen, now time.Time) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	l, d := lookAt(work, w.AgentNamespace), deploymentOf(work, w)
+	l, d := lookAt(work, w.AgentNamespace), deploymentOf(work, w.AgentNamespace)
 	applied, failure := appliedAs(work)
-	s := State{WorkApplied: applied, Image: d.image, Certificate: l.certificate}
+	s := State{WorkApplied: applied}
 	s.ClientCertificate = holdsCertificate(w, l, seen.AddOn, now)
 	s.Deployed = applied && d.runs(w, digest)
-	s.Generation = requestedGeneration(seen.AddOn)
-	if d.current && d.available {
-		s.Bundle = d.bundle
-	}
 	s.Connected = s.Deployed && d.available && l.known() && seen.Cluster.Available
 	s.explain(w, seen, d, failure)
 	return s, nil
+}
+
+// RunsWith returns the digest of the CA bundle that an agent was started with, and the client
+// certificate that its cluster has. They are empty and nil if the work does not report them.
+func RunsWith(work *workv1.ManifestWork, agentNamespace string) (bundle string, certificate *Certificate) {
+	if work == nil {
+		return "", nil
+	}
+	d := deploymentOf(work, agentNamespace)
+	if d.current && d.available {
+		bundle = d.bundle
+	}
+	return bundle, lookAt(work, agentNamespace).certificate
 }
 
 // deployed is the work agent's report about the Deployment.
@@ -54,11 +60,10 @@ type deployed struct {
 	image, digest, bundle string
 	current               bool // its controller has observed its latest spec, and runs no other pods
 	available             bool
-	observed              time.Time
 }
 
-func deploymentOf(work *workv1.ManifestWork, w Wanted) deployed {
-	manifest := ManifestOf(work, id("apps", "deployments", w.AgentNamespace, DeploymentName))
+func deploymentOf(work *workv1.ManifestWork, agentNamespace string) deployed {
+	manifest := ManifestOf(work, id("apps", "deployments", agentNamespace, DeploymentName))
 	v := valuesOf(manifest)
 	d := deployed{
 		image: v.text[feedbackImage], digest: v.text[feedbackDigest], bundle: contract.Token(v.text[feedbackBundle], &contract.Rejected{}),
@@ -68,11 +73,6 @@ func deploymentOf(work *workv1.ManifestWork, w Wanted) deployed {
 	}
 	if len(d.image) > maxImage {
 		d.image = ""
-	}
-	if manifest != nil {
-		if synced := meta.FindStatusCondition(manifest.Conditions, statusFeedbackSynced); synced != nil {
-			d.observed = synced.LastTransitionTime.Time
-		}
 	}
 	return d
 }
@@ -98,67 +98,35 @@ func (s *State) explain(w Wanted, seen Seen, d deployed, failure string) {
 	work := fmt.Sprintf("ManifestWork %s/%s", w.Cluster, WorkName)
 	switch {
 	case !s.WorkApplied:
-		s.wait(WaitsForWork, ReasonWorkNotApplied, firstOf(transition(seen.Work, workv1.WorkApplied), created(seen.Work)),
-			"the work agent of the managed cluster has not yet applied "+work)
+		s.wait(WaitsForWork, ReasonWorkNotApplied, "the work agent of the managed cluster has not yet applied "+work)
 		if failure != "" {
 			s.Message = "the work agent of the managed cluster cannot apply " + work + ": " + failure +
 				"; on a conflict, remove what another installer of argocd-agent left there"
 		}
 	case !s.ClientCertificate && !s.Connected:
-		s.wait(WaitsForClientCertificate, ReasonNotConnected, created(seen.AddOn), fmt.Sprintf(
+		s.wait(WaitsForClientCertificate, ReasonNotConnected, fmt.Sprintf(
 			"Secret %s/%s on the managed cluster holds no valid client certificate of generation %s; look at the CertificateSigningRequests with label %s=%s; for one that was denied or has waited too long the cluster asks anew by itself",
 			w.AgentNamespace, ClientSecretName, Group(w.Generation), CSRClusterLabel, w.Cluster)+notRotated(seen.AddOn))
 	case !s.Deployed && d.image != "" && d.image != w.Image:
-		s.wait(WaitsForDeployment, ReasonVersionMismatch, d.observed, fmt.Sprintf("the agent runs image %s, and the principal takes only agents of its own version, %s", d.image, w.Image))
+		s.wait(WaitsForDeployment, ReasonVersionMismatch, fmt.Sprintf("the agent runs image %s, and the principal takes only agents of its own version, %s", d.image, w.Image))
 	case !s.Deployed:
-		s.wait(WaitsForDeployment, ReasonNotConnected, d.observed, fmt.Sprintf(
+		s.wait(WaitsForDeployment, ReasonNotConnected, fmt.Sprintf(
 			"Deployment %s/%s on the managed cluster does not yet run with the latest settings and certificates; look at its pods", w.AgentNamespace, DeploymentName))
 	case !s.Connected:
-		s.wait(WaitsForConnection, ReasonNotConnected, d.observed, fmt.Sprintf(
+		s.wait(WaitsForConnection, ReasonNotConnected, fmt.Sprintf(
 			"the agent on the managed cluster is not connected to the principal at %s:%d; look at the log of Deployment %s/%s there, and whether that address is reached from there",
 			w.Address, w.Port, w.AgentNamespace, DeploymentName))
 	case !s.ClientCertificate:
-		s.wait(WaitsForClientCertificate, connectedReason, time.Time{},
-			"the agent is connected; a valid client certificate of generation "+Group(w.Generation)+" is awaited")
+		s.wait(WaitsForClientCertificate, connectedReason, "the agent is connected; a valid client certificate of generation "+Group(w.Generation)+" is awaited")
 	default:
-		s.Reason, s.Message, s.Since = connectedReason, "the agent is connected to the principal", d.observed
+		s.Reason, s.Message = connectedReason, "the agent is connected to the principal"
 	}
 	if !seen.Cluster.Available {
-		s.Reason, s.Since = ReasonClusterUnavailable, seen.Cluster.Since
+		s.Reason = ReasonClusterUnavailable
 		s.Message = contract.Message("the managed cluster is not available: "+seen.Cluster.Message, &contract.Rejected{})
 	}
 }
 
-func (s *State) wait(forWhat, reason string, since time.Time, message string) {
-	s.WaitingFor, s.Reason, s.Since, s.Message = forWhat, reason, since, message
-}
-
-// transition is when a work's condition last changed.
-func transition(work *workv1.ManifestWork, condition string) time.Time {
-	if work == nil {
-		return time.Time{}
-	}
-	if c := meta.FindStatusCondition(work.Status.Conditions, condition); c != nil && c.Status != metav1.ConditionTrue {
-		return c.LastTransitionTime.Time
-	}
-	return time.Time{}
-}
-
-// created is when an object was made; zero while it is not.
-func created[T interface {
-	comparable
-	GetCreationTimestamp() metav1.Time
-}](o T) time.Time {
-	var none T
-	if o == none {
-		return time.Time{}
-	}
-	return o.GetCreationTimestamp().Time
-}
-
-func firstOf(times ...time.Time) time.Time {
-	if i := slices.IndexFunc(times, func(t time.Time) bool { return !t.IsZero() }); i >= 0 {
-		return times[i]
-	}
-	return time.Time{}
+func (s *State) wait(forWhat, reason, message string) {
+	s.WaitingFor, s.Reason, s.Message = forWhat, reason, message
 }

@@ -59,7 +59,6 @@ func manifest(resource, name, group string, values ...workv1.FeedbackValue) work
 		StatusFeedbacks: workv1.StatusFeedbackResult{Values: values},
 		Conditions: []metav1.Condition{
 			{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue}, {Type: workv1.ManifestAvailable, Status: metav1.ConditionTrue},
-			{Type: statusFeedbackSynced, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(start.Add(time.Minute))},
 		},
 	}
 }
@@ -182,16 +181,12 @@ func (s *spoke) none() {
 func TestCertificateName(t *testing.T) {
 	s := well(t)
 	first := CertificateName(s.Work, s.AddOn, "argocd")
-	state, err := StateOf(s.w, s.Seen, start)
-	if state.Generation != 0 || state.Bundle != "bundle" {
-		t.Errorf("the add-on asks for generation %d, the agent has CA bundle %q", state.Generation, state.Bundle)
+	bundle, certificate := RunsWith(s.Work, "argocd")
+	if bundle != "bundle" {
+		t.Errorf("the agent has CA bundle %q", bundle)
 	}
-	s.AddOn.Status.Registrations = Registrations(s.w)
-	if again, err := StateOf(s.w, s.Seen, start); err != nil || again.Generation != 1 {
-		t.Errorf("the add-on asks for generation %d, %v", again.Generation, err)
-	}
-	if err != nil || len(first) != 64 || state.Certificate.Fingerprint != first || state.Certificate.Generation != 1 || !state.Certificate.NotAfter.Equal(start.Add(time.Hour)) {
-		t.Errorf("the certificate is %q, %+v, %v", first, state.Certificate, err)
+	if certificate == nil || len(first) != 64 || certificate.Fingerprint != first || certificate.Generation != 1 || !certificate.NotAfter.Equal(start.Add(time.Hour)) {
+		t.Errorf("the certificate is %q, %+v", first, certificate)
 	}
 	say(s.secret(), text(feedbackResourceVersion, "18"))
 	if again := CertificateName(s.Work, s.AddOn, "argocd"); again != first {

@@ -76,21 +76,10 @@ type State struct {
 	Deployed bool
 	// Connected is true if that agent reports that it is connected to the principal.
 	Connected bool
-	// Generation is the generation of the client certificate that the add-on requests, or 0.
-	Generation int
-	// Bundle is the [Wanted.BundleDigest] with which the agent was started, or "" while that is
-	// unknown.
-	Bundle string
-	// Image is the image that the managed cluster reports.
-	Image string
-	// Certificate is the certificate of the managed cluster, or nil while it is unknown.
-	Certificate *Certificate
-	// Reason and Message are why the agent is not connected, and the remedy.
+	// Reason and Message explain why the agent is not connected, and name the remedy.
 	Reason, Message string
-	// WaitingFor is the first missing step, one of the words above. Since is since when, as far as
-	// that is known.
+	// WaitingFor is the first missing step, one of the constants above.
 	WaitingFor string
-	Since      time.Time
 }
 
 // Write is a write that a dry run has not made.

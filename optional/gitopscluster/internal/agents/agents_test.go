@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,7 +28,6 @@ import (
 func TestComesAndLeaves(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
-	f.Start([]types.NamespacedName{f.owner("a")})
 	if _, _, err := f.Shape(f.namespace, c); !errors.Is(err, ErrNotKnown) {
 		t.Errorf("before any was reconciled: %v", err)
 	}
@@ -86,7 +84,6 @@ func TestComesAndLeaves(t *testing.T) {
 func TestOlderHasTheAgent(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
-	f.Start(nil)
 	f.Set(f.spec("a", time.Hour, c))
 	f.Set(f.spec("b", 0, c))
 	uid := f.delivered(c, func(*workv1.ManifestWork) error { return nil }).UID
@@ -99,19 +96,18 @@ func TestOlderHasTheAgent(t *testing.T) {
 	f.Delete(f.owner("a"))
 	f.delivered(c, func(w *workv1.ManifestWork) error {
 		addOn, err := f.addOn(c)
-		if err != nil || ownerOf(addOn) != f.owner("b") || w.UID != uid {
+		if err != nil || annotated(addOn) != f.owner("b") || w.UID != uid {
 			return fmt.Errorf("the add-on is of %s, %w", addOn.Annotations[agent.OwnerAnnotation], err)
 		}
 		return nil
 	})
 }
 
-// After a start nothing leaves before every GitOpsCluster was reconciled, and nothing is written when
+// After a start nothing leaves before the GitOpsClusters are known, and nothing is written when
 // all was as it has to be.
 func TestRestart(t *testing.T) {
 	f := newFixture(t)
 	kept, left := f.cluster(), f.cluster()
-	f.Start(nil)
 	f.Set(f.spec("a", time.Hour, kept))
 	f.Set(f.spec("b", 0, left))
 	f.delivered(kept, holds("192.0.2.1"))
@@ -123,25 +119,28 @@ func TestRestart(t *testing.T) {
 		}
 		return nil
 	})
+	testkit.Eventually(t, "a plan without a write", func() error {
+		before := f.writes.Load()
+		f.passed()
+		if n := f.writes.Load() - before; n > 0 {
+			return fmt.Errorf("%d requests changed something", n)
+		}
+		return nil
+	})
 	f.stop()
 
 	f.start()
-	f.Start([]types.NamespacedName{f.owner("a"), f.owner("b")})
-	f.Set(f.spec("a", time.Hour, kept))
+	if _, _, err := f.Shape(f.namespace, left); !errors.Is(err, ErrNotKnown) {
+		t.Errorf("before the GitOpsClusters are known: %v", err)
+	}
+	f.Set(f.spec("a", time.Hour, kept), f.spec("b", 0, left))
 	f.status("a", "what was there", func(a Status) error {
 		if len(a.Agents) != 1 || a.Agents[kept].Reason == "" {
 			return fmt.Errorf("agents %+v", a.Agents)
 		}
 		return nil
 	})
-	testkit.Eventually(t, "a pass for the one that was not reconciled yet", func() error {
-		f.store.mu.Lock()
-		defer f.store.mu.Unlock()
-		if f.store.tasks[left] == nil {
-			return errors.New("not yet")
-		}
-		return nil
-	})
+	f.passed()
 	if n := f.writes.Load(); n > 0 {
 		t.Errorf("%d requests changed something", n)
 	}
@@ -156,7 +155,6 @@ func TestRestart(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
-	f.Start(nil)
 	a := f.spec("a", 0, c)
 	a.DryRun = true
 	f.Set(a)
@@ -180,7 +178,6 @@ func TestDryRun(t *testing.T) {
 func TestAbandoned_isReported(t *testing.T) {
 	f := newFixture(t)
 	proven, lost := f.cluster(), f.cluster()
-	f.Start(nil)
 	a := f.spec("a", 0, proven, lost)
 	f.Set(a)
 	for _, c := range []string{proven, lost} {
@@ -209,7 +206,6 @@ func TestAbandoned_isReported(t *testing.T) {
 // Nor does a dry run remove the certificates when the last one asks no more; it says so.
 func TestDryRunOfTheEnd(t *testing.T) {
 	f, ctx := newFixture(t), t.Context()
-	f.Start(nil)
 	a := f.spec("a", 0)
 	f.Set(a)
 	ca := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "argocd-agent-ca"}}

@@ -14,9 +14,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
 )
 
-// readApplications reads what is wrong with Applications and AppProjects because of the
-// agents of an Argo CD, and returns when to do so again. Before the first of them is there
-// it keeps the clusters' default AppProject from being overwritten.
+// readApplications reads the problems that the agents of an Argo CD cause for Applications and
+// AppProjects. It returns the time until the next check. Before the first agent exists, it protects the
+// clusters' default AppProject from being overwritten.
 func (r *Reconciler) readApplications(ctx context.Context, v *view) (time.Duration, error) {
 	foreign, err := v.keepDefault(ctx, r.options, r.applications)
 	if err != nil {
@@ -48,8 +48,11 @@ func (v *view) keepDefault(ctx context.Context, options Options, reader *applica
 			return nil, err
 		}
 	}
+	for _, p := range v.there {
+		others = others || p.addOn != nil || p.work != nil
+	}
 	managed := slices.DeleteFunc(slices.Clone(v.specs), func(a Spec) bool { return a.Agent == nil || a.Agent.Mode != agent.ModeManaged })
-	if len(managed) == 0 || len(v.there) > 0 || others {
+	if len(managed) == 0 || others {
 		return foreign, nil
 	}
 	dryRun := !slices.ContainsFunc(managed, func(a Spec) bool { return !a.DryRun })

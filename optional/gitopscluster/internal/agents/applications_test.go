@@ -36,7 +36,6 @@ func TestDefaultProject_isKeptFromAgents(t *testing.T) {
 			f := newFixture(t)
 			o := f.defaultProject(labels)
 			c := f.cluster()
-			f.Start(nil)
 			a := f.spec("a", 0, c)
 			f.Set(a)
 			f.delivered(c, holds("192.0.2.1"))
@@ -77,7 +76,6 @@ func TestApplications_ofLeftClustersAreReported(t *testing.T) {
 		o.Namespace, o.Name = f.namespace, name
 		f.create(o)
 	}
-	f.Start(nil)
 	a := f.spec("a", 0, c)
 	f.Set(a)
 	b := f.spec("b", 0)

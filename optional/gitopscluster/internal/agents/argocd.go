@@ -6,12 +6,13 @@ package agents
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
@@ -20,66 +21,88 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 )
 
-// nextLook is the longest time until an Argo CD is checked again.
+// nextLook is the longest time between two plans.
 const nextLook = 10 * time.Minute
 
-// reconcileArgoCD reconciles an Argo CD as a whole and decides what is to be done about each cluster.
-func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctrl.Result, error) {
-	if !slices.Contains(r.options.Namespaces, namespace) {
-		return ctrl.Result{}, nil // a GitOpsCluster may name any
-	}
-	v, err := r.view(ctx, namespace)
+// MakePlan reads what the hub has for agents, and returns the task of each cluster for all specs. For
+// each Argo CD it ensures the certificates that agents depend on. If an Argo CD cannot be read, MakePlan
+// returns an error, and the plan says that nothing is known about this Argo CD. The plan is nil if the
+// agents' objects cannot be read.
+func (r *Reconciler) MakePlan(ctx context.Context, specs []Spec) (*Plan, error) {
+	there, err := r.present(ctx, specs)
 	if err != nil {
-		return ctrl.Result{}, err
+		return nil, err
 	}
-	next := map[string]*task{}
-	state, reports, look, err := r.prepare(ctx, v, next)
-	if err != nil {
-		return ctrl.Result{}, err
+	maps.DeleteFunc(r.orphaned, func(name string, _ time.Time) bool { _, is := there[name]; return !is })
+	plan := &Plan{tasks: map[string]*task{}, statuses: map[types.NamespacedName]Status{}, open: map[string]bool{}, Look: nextLook}
+	assigned := assign(specs, there)
+	var failed error
+	for _, namespace := range r.options.Namespaces {
+		v := &view{namespace: namespace, assigned: assigned, there: map[string]presence{}}
+		for name, p := range there {
+			if p.namespace == namespace {
+				v.there[name] = p
+			}
+		}
+		for _, a := range slices.SortedFunc(slices.Values(specs), older) {
+			if a.ArgoNamespace == namespace {
+				v.specs = append(v.specs, a)
+			}
+		}
+		if err := r.planArgoCD(ctx, v, plan); err != nil {
+			failed = errors.Join(failed, err)
+			plan.open[namespace] = true
+		}
 	}
-	certificates.MeasureAgents(namespace, v.renewal(reports))
-	look = min(look, r.release(next, v))
-	changed, reshaped := r.store.setTasks(v, next)
-	for _, name := range changed {
-		r.queue.Add(cluster(name))
-	}
-	if r.options.Reshaped != nil && len(reshaped) > 0 {
-		r.options.Reshaped(reshaped...)
-	}
-	statuses, err := r.statusesOf(ctx, v, state)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if r.store.setStatuses(v, statuses) && r.options.Changed != nil {
-		r.options.Changed(v.namespace)
-	}
-	return ctrl.Result{RequeueAfter: min(state.NextLook, look)}, nil
+	return plan, failed
 }
 
-// prepare reads and creates what the agents of an Argo CD need, and adds a task for each cluster to
-// next. If no GitOpsCluster asks for agents any more, it removes what was created for them. look is
-// the delay until the next call.
-func (r *Reconciler) prepare(ctx context.Context, v *view, next map[string]*task) (state certificates.State, reports []pki.Report, look time.Duration, err error) {
+// planArgoCD adds the tasks and statuses of one Argo CD to a plan.
+func (r *Reconciler) planArgoCD(ctx context.Context, v *view, plan *Plan) error {
+	if err := r.find(ctx, v); err != nil {
+		return err
+	}
+	tasks := map[string]*task{}
+	state, reports, look, err := r.prepare(ctx, v, tasks)
+	if err != nil {
+		return err
+	}
+	certificates.MeasureAgents(v.namespace, v.renewal(reports))
+	look = min(look, r.release(tasks, v))
+	statuses, err := r.statusesOf(ctx, v, tasks, state)
+	if err != nil {
+		return err
+	}
+	maps.Copy(plan.tasks, tasks)
+	maps.Copy(plan.statuses, statuses)
+	plan.Look = min(plan.Look, look, cmp.Or(state.NextLook, nextLook))
+	return nil
+}
+
+// prepare ensures what the agents of an Argo CD need, and adds the task of each cluster to tasks. If no
+// GitOpsCluster requests agents any more, it removes what they needed. look is the longest time until
+// the next plan.
+func (r *Reconciler) prepare(ctx context.Context, v *view, tasks map[string]*task) (state certificates.State, reports []pki.Report, look time.Duration, err error) {
 	look = nextLook
 	if slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {
 		if look, err = r.readApplications(ctx, v); err != nil {
 			return state, nil, look, err
 		}
-		var unknown []string
-		if reports, unknown, err = r.reports.of(ctx, v); err != nil {
+		var secrets map[string]string
+		if reports, secrets, err = r.reports.of(ctx, v); err != nil {
 			return state, nil, look, err
 		}
-		if state, err = r.certificates(ctx, v, reports, unknown); err != nil {
+		if state, err = r.certificates(ctx, v, reports, secrets); err != nil {
 			return state, nil, look, err
 		}
-		return state, reports, look, r.assign(next, v, state, reports)
+		return state, reports, look, r.assign(tasks, v, state, reports)
 	}
 	dry := slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun })
-	if v.settled && len(v.there) == 0 && r.store.mayHaveCertificates(v.namespace) && !dry {
+	if len(v.there) == 0 && !r.clean[v.namespace] && !dry {
 		if err := remove(ctx, r.applications, r.keeper, v.namespace); err != nil {
 			return state, nil, look, err
 		}
-		r.store.setCertificates(v.namespace, false)
+		r.clean[v.namespace] = true
 	}
 	return state, nil, look, nil
 }
@@ -93,22 +116,16 @@ func remove(ctx context.Context, a *applications.Reader, k *certificates.Keeper,
 	return k.Remove(ctx, namespace)
 }
 
-// view reads what is there.
-func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) {
-	there, err := r.present(ctx, namespace)
+// find reads the address of the principal for each spec.
+func (r *Reconciler) find(ctx context.Context, v *view) error {
+	v.found, v.problems = map[types.NamespacedName]principal.Found{}, map[types.NamespacedName][]principal.Problem{}
+	seen, err := r.reader.Read(ctx, v.namespace)
 	if err != nil {
-		return nil, err
-	}
-	v := r.store.snapshot(namespace)
-	v.keepOwners(there)
-	v.there, v.found, v.problems = there, map[types.NamespacedName]principal.Found{}, map[types.NamespacedName][]principal.Problem{}
-	seen, err := r.reader.Read(ctx, namespace)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, a := range v.specs {
 		if a.Agent != nil {
-			w := principal.Wanted{Namespace: namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage}
+			w := principal.Wanted{Namespace: v.namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage}
 			if a.Agent.Settings.KeepAlive != nil {
 				w.KeepAlive = a.Agent.Settings.KeepAlive.Duration
 			}
@@ -116,7 +133,7 @@ func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) 
 				w.Port = strconv.Itoa(int(a.Agent.Port))
 			}
 			v.found[a.Owner], v.problems[a.Owner] = principal.Find(w, seen)
-			if a.Owner.Namespace != namespace {
+			if a.Owner.Namespace != v.namespace {
 				w.Address = ""
 				own, _ := principal.Find(w, seen)
 				v.foundNames(a.Owner, own.Names)
@@ -124,13 +141,13 @@ func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) 
 		}
 	}
 	v.checkAddresses()
-	return v, nil
+	return nil
 }
 
-// certificates ensures the certificates of principal and resource proxy, for all names by which any
-// GitOpsCluster makes the principal reachable.
-func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Report, unknown []string) (certificates.State, error) {
-	w := certificates.Wanted{Namespace: v.namespace, DryRun: true, Reports: reports, Unknown: unknown, Incomplete: len(unknown) > 0 || !v.settled}
+// certificates ensures the certificates of the principal and the resource proxy. They contain every
+// name by which a GitOpsCluster addresses the principal.
+func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Report, secrets map[string]string) (certificates.State, error) {
+	w := certificates.Wanted{Namespace: v.namespace, DryRun: true, Reports: reports, Secrets: secrets}
 	for _, a := range slices.Backward(v.deciding()) {
 		found, names := v.found[a.Owner], w.Principal.Names
 		w.Principal = found
@@ -142,9 +159,7 @@ func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Re
 		}
 	}
 	slices.Sort(w.RotateCA)
-	if !w.DryRun {
-		r.store.setCertificates(v.namespace, true)
-	}
+	r.clean[v.namespace] = r.clean[v.namespace] && w.DryRun
 	return r.keeper.Ensure(ctx, w)
 }
 
@@ -198,23 +213,27 @@ func newTask(v *view, a Spec, state certificates.State, name string, generation 
 	return t, nil
 }
 
-// release removes the agent where no GitOpsCluster asks for it any more, and returns the delay
-// until the next call. A GitOpsCluster with a dry run, or one that was not reconciled yet, keeps
-// it. If the GitOpsCluster of an agent does not exist, the agent stays for the grace period,
-// because a restored hub may get it late. Then the oldest GitOpsCluster in Argo CD's namespace
-// decides.
-func (r *Reconciler) release(next map[string]*task, v *view) (look time.Duration) {
+// release adds a task to remove each agent that no GitOpsCluster requests any more. It returns the
+// longest time until the next plan. A GitOpsCluster in dry run keeps its agents. If the GitOpsCluster of
+// an agent does not exist, the agent stays for the grace period, because a restored hub may get the
+// GitOpsCluster late. After that the oldest GitOpsCluster in Argo CD's namespace decides.
+func (r *Reconciler) release(tasks map[string]*task, v *view) (look time.Duration) {
 	look = nextLook
 	for name, p := range v.there {
 		if _, wanted := v.assigned[name]; wanted {
-			r.orphaned.Delete(name)
+			delete(r.orphaned, name)
 			continue
 		}
 		t := &task{namespace: v.namespace, owner: p.owner, untouched: !v.leaving(name)}
 		i := slices.IndexFunc(v.specs, func(a Spec) bool { return a.Owner == p.owner })
-		if i < 0 && v.settled {
-			since, _ := r.orphaned.LoadOrStore(name, time.Now())
-			began, _ := since.(time.Time)
+		if i >= 0 {
+			delete(r.orphaned, name)
+		} else {
+			began, known := r.orphaned[name]
+			if !known {
+				began = time.Now()
+				r.orphaned[name] = began
+			}
 			if wait := r.options.Grace - time.Since(began); wait > 0 {
 				t.untouched, look = true, min(look, wait)
 			}
@@ -223,7 +242,9 @@ func (r *Reconciler) release(next map[string]*task, v *view) (look time.Duration
 		if i >= 0 {
 			t.owner, t.abandon = v.specs[i].Owner, v.specs[i].Abandon
 		}
-		next[name] = t
+		if t.untouched || !p.ended(name, t.abandon) {
+			tasks[name] = t
+		}
 	}
 	return look
 }

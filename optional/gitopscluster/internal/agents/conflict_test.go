@@ -79,7 +79,6 @@ func TestConflictsAreNoErrors(t *testing.T) {
 		t.Run(resource, func(t *testing.T) {
 			f := newFixture(t)
 			c := f.cluster()
-			f.Start(nil)
 			f.Set(f.spec("a", 0, c))
 			f.delivered(c, holds("192.0.2.1"))
 			f.stop()
@@ -92,12 +91,11 @@ func TestConflictsAreNoErrors(t *testing.T) {
 			f.wrap = func(next http.RoundTripper) http.RoundTripper { race.next = next; return race }
 			f.start()
 			before := failures(t)
-			f.Start([]types.NamespacedName{f.owner("b")})
 			f.Set(f.spec("b", 0, c))
 			f.delivered(c, func(w *workv1.ManifestWork) error {
 				addOn, err := f.addOn(c)
-				if err != nil || ownerOf(addOn) != f.owner("b") || ownerOf(w) != f.owner("b") {
-					return fmt.Errorf("the work is of %s, the add-on of %s, %w", ownerOf(w), ownerOf(addOn), err)
+				if err != nil || annotated(addOn) != f.owner("b") || annotated(w) != f.owner("b") {
+					return fmt.Errorf("the work is of %s, the add-on of %s, %w", annotated(w), annotated(addOn), err)
 				}
 				return nil
 			})

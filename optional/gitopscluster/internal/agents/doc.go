@@ -4,7 +4,8 @@
 // Package agents delivers argocd-agent to the clusters that GitOpsClusters ask for. It finds the principal, keeps its certificates, decides which
 // generation of a certificate each cluster needs, and delivers or removes the agent.
 //
-// Two kinds of work share one queue: an Argo CD of the hub, on whose principal and certificates all of its clusters depend, and one cluster. After a
-// start everything is read again. No agent is removed until every GitOpsCluster was reconciled, and the CA does not change until every cluster was
-// checked.
+// [Reconciler.MakePlan] compares the requests of all GitOpsClusters with the hub, and returns one
+// [Plan]. It reads both each time. The only state that it keeps in memory is the time at which it first
+// missed a GitOpsCluster. A controller reconciles each cluster with the last plan. What a managed
+// cluster may write (works, statuses) decides about that cluster alone.
 package agents

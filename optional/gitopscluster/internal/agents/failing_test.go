@@ -25,21 +25,21 @@ func (c noRequests) List(ctx context.Context, list client.ObjectList, options ..
 }
 
 // Whether a cluster waits in vain is not guessed: a pass that cannot read it ends with
-// the error, and with what was known before.
+// the error, and what is there stays as it is.
 func TestReconcile_unreadRequestsEndThePass(t *testing.T) {
 	f, ctx := newFixture(t), t.Context()
 	c := f.cluster()
-	f.Start(nil)
-	f.Set(f.spec("a", 0, c))
+	a := f.spec("a", 0, c)
+	f.Set(a)
 	f.delivered(c, holds("192.0.2.1"))
 	f.signed(c)
 	f.stop()
-	before := f.store.tasks[c]
 	f.reports.client = noRequests{f.client}
-	if _, err := f.Reconcile(ctx, argo(f.namespace)); !errors.Is(err, errInjected) {
+	plan, err := f.MakePlan(ctx, []Spec{a})
+	if !errors.Is(err, errInjected) {
 		t.Errorf("the pass ended with %v", err)
 	}
-	if f.store.tasks[c] != before {
-		t.Error("it went on with a guess")
+	if _, _, err := plan.Shape(f.namespace, c); plan.tasks[c] != nil || !plan.Has(a.Owner, f.namespace, c) || plan.Left(a.Owner, f.namespace) || !errors.Is(err, ErrNotKnown) {
+		t.Errorf("it went on with a guess: %+v, %v", plan, err)
 	}
 }

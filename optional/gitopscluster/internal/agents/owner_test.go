@@ -26,7 +26,6 @@ import (
 func TestLeft_ignoresAForgedOwnerAfterARestart(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
-	f.Start(nil)
 	a := f.spec("a", time.Hour, c)
 	f.Set(a)
 	f.delivered(c, holds("192.0.2.1"))
@@ -41,11 +40,8 @@ func TestLeft_ignoresAForgedOwnerAfterARestart(t *testing.T) {
 	testkit.Edit(t, hub.client, look, func(w *workv1.ManifestWork) {
 		w.Annotations[agent.OwnerAnnotation], w.Annotations[agent.ArgoNamespaceAnnotation] = f.owner("other").String(), "elsewhere"
 	})
-	f.holders = map[string][]string{c: {a.Owner.String()}}
 	f.start()
-	f.Start([]types.NamespacedName{a.Owner, f.owner("other")})
-	f.Set(a)
-	f.Set(f.spec("other", 0))
+	f.Set(a, f.spec("other", 0))
 	f.status("a", "what leaves", func(s Status) error {
 		if _, leaving := s.Leaving[c]; !leaving {
 			return fmt.Errorf("leaving %v", s.Leaving)
@@ -75,7 +71,6 @@ func TestLeft_ignoresAForgedOwnerAfterARestart(t *testing.T) {
 func TestOrphan(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
-	f.Start(nil)
 	f.Set(f.spec("a", time.Hour, c))
 	f.delivered(c, holds("192.0.2.1"))
 	f.stop()
@@ -85,7 +80,6 @@ func TestOrphan(t *testing.T) {
 	restart := func(grace time.Duration) {
 		f.grace = grace
 		f.start()
-		f.Start([]types.NamespacedName{heir.Owner})
 		f.Set(heir)
 	}
 	restart(time.Hour)
@@ -116,21 +110,20 @@ func TestOrphan(t *testing.T) {
 func TestOrphan_leavesWithoutHeir(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
-	f.Start(nil)
 	f.Set(f.spec("a", time.Hour, c))
 	f.delivered(c, holds("192.0.2.1"))
 	f.stop()
 
 	f.grace = 0
 	f.start()
-	f.Start(nil)
+	f.Set()
 	keyGone(t, f, c)
 	f.absent(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.AddOnName}})
 }
 
 // A hub that was restored has new times of creation: whose a cluster's agent is does not
 // change with them. A GitOpsCluster in Argo CD's namespace goes before one elsewhere all the same.
-func TestKeepOwners(t *testing.T) {
+func TestAssign_keepsOwners(t *testing.T) {
 	spec := func(namespace, name string, created int64, clusters ...string) Spec {
 		return Spec{Owner: types.NamespacedName{Namespace: namespace, Name: name}, ArgoNamespace: "argocd", Created: time.Unix(created, 0), Clusters: clusters, Agent: &Agent{}}
 	}
@@ -146,13 +139,8 @@ func TestKeepOwners(t *testing.T) {
 		"two guests":    {[]Spec{spec("team", "older", 1, "c"), spec("team", "younger", 2, "c")}, types.NamespacedName{Namespace: "team", Name: "younger"}, "team/younger"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStore([]string{"argocd"})
-			for _, a := range c.specs {
-				s.set(a)
-			}
-			v := s.snapshot("argocd")
-			v.keepOwners(map[string]presence{"c": {addOn: &addonv1alpha1.ManagedClusterAddOn{}, owner: c.has}})
-			if got := v.assigned["c"].String(); got != c.want {
+			there := map[string]presence{"c": {addOn: &addonv1alpha1.ManagedClusterAddOn{}, owner: c.has, namespace: "argocd"}}
+			if got := assign(c.specs, there)["c"].String(); got != c.want {
 				t.Errorf("it is %s's, want %s", got, c.want)
 			}
 		})
@@ -165,7 +153,6 @@ func TestNameOfArgoCD_getsNoAgent(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
 	f.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}})
-	f.Start(nil)
 	f.Set(f.spec("a", 0, f.namespace, c))
 	f.delivered(c, holds("192.0.2.1"))
 	f.status("a", "the reason", func(s Status) error {
@@ -183,7 +170,6 @@ func TestNameOfArgoCD_getsNoAgent(t *testing.T) {
 func TestDryRun_withBadManifests(t *testing.T) {
 	f := newFixture(t)
 	c, d := f.cluster(), f.cluster()
-	f.Start([]types.NamespacedName{f.owner("a"), f.owner("b")})
 	bad := f.spec("a", time.Hour, c)
 	bad.DryRun = true
 	same := []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"argocd"}}`)

@@ -6,19 +6,33 @@ package agents
 import (
 	"k8s.io/apimachinery/pkg/types"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent/fleet"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// presence is what the hub has for the agent of one cluster.
+// presence has the hub's objects for the agent of one cluster. They belong to caches.
 type presence struct {
-	addOn     *addonv1alpha1.ManagedClusterAddOn
+	addOn *addonv1alpha1.ManagedClusterAddOn
+	// work delivers the agent. look checks whether its key is gone.
+	work, look *workv1.ManifestWork
+	// owner is its GitOpsCluster, and namespace the namespace of its Argo CD.
 	owner     types.NamespacedName
+	namespace string
+	// cluster is nil if there is no such ManagedCluster.
+	cluster   *clusterv1.ManagedCluster
 	available bool
+}
+
+// ended reports whether only objects in deletion are left of a cluster that is released without proof.
+// Their finalizers belong to agents that do not run any more.
+func (p presence) ended(name string, abandon bool) bool {
+	return fleet.Lost(name, p.cluster, abandon) && (p.addOn == nil || !p.addOn.DeletionTimestamp.IsZero()) &&
+		(p.work == nil || !p.work.DeletionTimestamp.IsZero()) && (p.look == nil || !p.look.DeletionTimestamp.IsZero())
 }
 
 func (p presence) issued() []pki.Issued {
@@ -28,16 +42,10 @@ func (p presence) issued() []pki.Issued {
 	return pki.ParseIssued(p.addOn.Annotations[agent.IssuedAnnotation])
 }
 
-// generation is the one that the add-on asks for, 0 for none.
+// generation returns the generation that the add-on requests, 0 for none.
 func (p presence) generation() int {
 	if p.addOn == nil {
 		return 0
 	}
 	return sign.WantedGeneration(p.addOn)
-}
-
-func ownerOf(o client.Object) types.NamespacedName {
-	owner := types.NamespacedName{}
-	owner.Namespace, owner.Name, _ = contract.SplitKey(o.GetAnnotations()[agent.OwnerAnnotation])
-	return owner
 }

@@ -14,29 +14,31 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
 )
 
-// Preview returns a reconciler of one spec alone, as a dry run, with its status. The agents of others, the other GitOpsClusters of the Argo CD, stay theirs. It
-// reads past every cache and writes nothing.
-func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.NamespacedName]bool, options Options) (*Reconciler, error) {
+// Preview returns the plan of one spec as a dry run. others are the other GitOpsClusters of the Argo CD,
+// which keep their agents. Preview reads the API server and writes nothing.
+func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.NamespacedName]bool, options Options) (*Plan, error) {
 	c := reading{from: from}
 	r := newReconciler(c, c, options)
-	r.fleet, r.store.started, a.DryRun = fleet.Reading(c), true, true
-	r.store.specs[a.Owner] = a
-	if !slices.Contains(options.Namespaces, a.ArgoNamespace) {
-		r.store.statuses[a.Owner] = Status{}
-		return r, nil
-	}
-	v, err := r.view(ctx, a.ArgoNamespace)
+	r.fleet, a.DryRun = fleet.Reading(c), true
+	there, err := r.present(ctx, []Spec{a})
 	if err != nil {
 		return nil, err
 	}
-	v.others = len(others) > 0
-	for name, p := range v.there {
-		switch {
-		case others[p.owner]:
+	v := &view{namespace: a.ArgoNamespace, specs: []Spec{a}, assigned: assign([]Spec{a}, there), there: map[string]presence{}, others: len(others) > 0}
+	for name, p := range there {
+		if p.namespace == v.namespace && others[p.owner] {
 			v.assigned[name] = p.owner
-		case p.owner == a.Owner && v.assigned[name] != a.Owner:
-			r.store.tasks[name] = &task{namespace: v.namespace, owner: a.Owner, untouched: true}
 		}
+		if p.namespace == v.namespace && (p.owner == a.Owner || others[p.owner]) {
+			v.there[name] = p
+		}
+	}
+	plan := &Plan{tasks: map[string]*task{}, statuses: map[types.NamespacedName]Status{a.Owner: {}}}
+	if !slices.Contains(options.Namespaces, a.ArgoNamespace) {
+		return plan, nil
+	}
+	if err := r.find(ctx, v); err != nil {
+		return nil, err
 	}
 	var state certificates.State
 	if a.Agent != nil {
@@ -46,39 +48,18 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 		if state, err = r.certificates(ctx, v, nil, nil); err != nil {
 			return nil, err
 		}
-		if err := r.previewAgents(ctx, v, a, state); err != nil {
-			return nil, err
+		for _, name := range a.Clusters {
+			if v.assigned[name] != a.Owner || name == v.namespace {
+				continue
+			}
+			if plan.tasks[name], err = newTask(v, a, state, name, max(v.there[name].generation(), a.AtLeast, 1)); err != nil {
+				return nil, err
+			}
 		}
 	}
-	statuses, err := r.statusesOf(ctx, v, state)
-	if err != nil {
-		return nil, err
-	}
-	r.store.statuses[a.Owner], r.store.complete[a.ArgoNamespace] = statuses[a.Owner], true
-	return r, nil
-}
-
-// previewAgents records what is desired and what exists on each cluster.
-func (r *Reconciler) previewAgents(ctx context.Context, v *view, a Spec, state certificates.State) error {
-	for _, name := range a.Clusters {
-		if v.assigned[name] != a.Owner {
-			continue
-		}
-		t, err := newTask(v, a, state, name, max(v.there[name].generation(), a.AtLeast, 1))
-		if err != nil {
-			return err
-		}
-		r.store.tasks[name] = t
-		if !t.dry {
-			continue // it would be left as it is
-		}
-		now, _, err := r.fleet.Plan(ctx, *t.wanted)
-		if err != nil {
-			return err
-		}
-		r.store.states[name] = now
-	}
-	return nil
+	r.release(plan.tasks, v)
+	plan.statuses, err = r.statusesOf(ctx, v, plan.tasks, state)
+	return plan, err
 }
 
 // reading is a client that cannot write.

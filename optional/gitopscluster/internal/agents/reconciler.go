@@ -4,26 +4,34 @@
 package agents
 
 import (
-	"errors"
-	"sync"
+	"context"
+	"fmt"
+	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent/fleet"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal/reader"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// Reconciler reconciles Argo CDs of the hub and clusters with agents. A request without a name is
-// for an Argo CD, one without a namespace for a cluster.
+// leavingLook is the time between two checks of a cluster whose agent is being removed.
+const leavingLook = 2 * time.Second
+
+// Reconciler makes a [Plan], and reconciles the agent of each cluster with it.
 type Reconciler struct {
-	store   *store
 	options Options
 	reports *reporter
 	client  client.Client
@@ -32,101 +40,89 @@ type Reconciler struct {
 	keeper  *certificates.Keeper
 	// applications reads and writes the Applications of the hub.
 	applications *applications.Reader
-	queue        enqueue.Queue
-	// orphaned has the clusters with an agent whose GitOpsCluster does not exist, and since when.
-	orphaned sync.Map
+	// plan is the last plan.
+	plan  atomic.Pointer[Plan]
+	queue enqueue.Queue
+	// sources are the objects that a plan depends on.
+	sources []source.Source
+	// orphaned has the clusters with an agent whose GitOpsCluster does not exist, with the time of that
+	// discovery.
+	orphaned map[string]time.Time
+	// clean are the namespaces of Argo CDs without agents whose certificates are deleted.
+	clean map[string]bool
 }
 
 func newReconciler(c client.Client, live client.Reader, options Options) *Reconciler {
 	return &Reconciler{
-		store: newStore(options.Namespaces), options: options, client: c,
+		options: options, client: c,
 		reports:      &reporter{client: c, signing: sign.Options{Namespaces: options.Namespaces, KeyNamespace: options.KeyNamespace, Lifetime: options.Lifetime, Now: options.Now}, secret: options.Secret},
 		reader:       reader.New(c, live, time.Now),
 		keeper:       certificates.New(c, live, certificates.Options{CALife: options.CALife, KeyNamespace: options.KeyNamespace}),
-		applications: applications.New(c, live),
+		applications: applications.New(c, live), orphaned: map[string]time.Time{}, clean: map[string]bool{},
 	}
 }
 
-// Requests of the queue: of an Argo CD, and of a cluster.
-func argo(namespace string) reconcile.Request {
-	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace}}
+// Sources returns the sources of a controller that calls [Reconciler.MakePlan]: everything that a plan
+// depends on, apart from the specs.
+func (r *Reconciler) Sources() []source.Source { return r.sources }
+
+// Gone reports whether the hub has nothing left for the agent of a cluster. It reads the API server,
+// because caches are not current at the same time.
+func (r *Reconciler) Gone(ctx context.Context, cluster string) (bool, error) {
+	return r.fleet.Gone(ctx, cluster)
 }
 
-func cluster(name string) reconcile.Request {
-	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
-}
-
-// enqueueAll has every Argo CD reconciled.
-func (r *Reconciler) enqueueAll() {
-	for _, namespace := range r.options.Namespaces {
-		r.queue.Add(argo(namespace))
+// Apply enqueues the clusters whose task differs from the plan before. It returns the clusters whose
+// Secret may have to change.
+func (r *Reconciler) Apply(plan *Plan) (secrets []string) {
+	before := r.plan.Swap(plan)
+	if before == nil {
+		before = &Plan{}
 	}
-}
-
-// Start records the existing GitOpsClusters. Until each was reconciled, no agent is removed.
-func (r *Reconciler) Start(owners []types.NamespacedName) {
-	if r.store.start(owners) {
-		r.enqueueAll()
+	changed, secrets := plan.changes(before)
+	for _, name := range changed {
+		r.queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
 	}
+	return secrets
 }
 
-// Set carries out the spec of a GitOpsCluster.
-func (r *Reconciler) Set(spec Spec) {
-	before, known, last := r.store.set(spec)
-	r.queue.Add(argo(spec.ArgoNamespace))
-	if last {
-		r.enqueueAll()
+// Reconcile installs the agent on one cluster, or removes it.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
+	plan := r.plan.Load()
+	if plan == nil || plan.tasks[request.Name] == nil {
+		return ctrl.Result{}, nil
 	}
-	if known && before.ArgoNamespace != spec.ArgoNamespace {
-		r.queue.Add(argo(before.ArgoNamespace))
+	switch t := plan.tasks[request.Name]; {
+	case t.untouched:
+	case t.wanted == nil:
+		result, err = r.leave(ctx, request.Name, t)
+	default:
+		_, err = r.fleet.Ensure(ctx, *t.wanted)
 	}
-}
-
-// Delete forgets a GitOpsCluster that was deleted.
-func (r *Reconciler) Delete(owner types.NamespacedName) {
-	before, known, last := r.store.remove(owner)
-	if last {
-		r.enqueueAll()
+	if apierrors.IsConflict(err) {
+		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote the object first; trying again", "cause", err.Error())
+		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	}
-	if known {
-		r.queue.Add(argo(before.ArgoNamespace))
+	return result, err
+}
+
+// leave performs one step of the removal of an agent.
+func (r *Reconciler) leave(ctx context.Context, name string, t *task) (ctrl.Result, error) {
+	addOn := &addonv1alpha1.ManagedClusterAddOn{}
+	err := r.fleet.Reader().Get(ctx, client.ObjectKey{Namespace: name, Name: agent.AddOnName}, addOn)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("get ManagedClusterAddOn %s/%s: %w", name, agent.AddOnName, err)
 	}
-}
-
-// Status returns the result of a spec. ok is false while it is unknown.
-func (r *Reconciler) Status(owner types.NamespacedName) (Status, bool) { return r.store.status(owner) }
-
-// Has reports whether something of an Argo CD's agent is, or is to be, or may be, on a
-// cluster on behalf of a GitOpsCluster. An agent that another one has taken over is not.
-func (r *Reconciler) Has(owner types.NamespacedName, namespace, cluster string) bool {
-	return r.store.has(owner, namespace, cluster)
-}
-
-// Left reports whether everything that a GitOpsCluster asked for is removed.
-func (r *Reconciler) Left(owner types.NamespacedName) bool { return r.store.left(owner) }
-
-// ErrNotKnown means that a cluster's Secret should stay unchanged for now.
-var ErrNotKnown = errors.New("it is not known yet whether the cluster has an agent")
-
-// Shape returns server and config of a cluster's Secret in the namespace of an Argo CD,
-// an empty server for one without agent. [ErrNotKnown]: leave it as it is.
-func (r *Reconciler) Shape(namespace, cluster string) (server string, config []byte, err error) {
-	return r.shape(namespace, cluster, false)
-}
-
-// Planned is Shape as it would be without a dry run.
-func (r *Reconciler) Planned(namespace, cluster string) (server string, config []byte, err error) {
-	return r.shape(namespace, cluster, true)
-}
-
-func (r *Reconciler) shape(namespace, cluster string, planned bool) (server string, config []byte, err error) {
-	t, decided := r.store.task(cluster, namespace)
-	switch {
-	case t == nil && decided || t != nil && t.namespace != namespace:
-		return "", nil, nil
-	case t == nil || t.wanted == nil || t.untouched && (!planned || !t.dry) || t.config == nil:
-		return "", nil, ErrNotKnown
+	done, _, err := r.fleet.Leave(ctx, name, t.abandon)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	config, _, err = t.config(cluster)
-	return t.server, config, err
+	if !done {
+		return ctrl.Result{RequeueAfter: leavingLook}, nil
+	}
+	kept := presence{addOn: addOn}.issued()
+	if len(kept) > 0 && addOn.DeletionTimestamp.IsZero() && r.options.Abandoned != nil { // otherwise an earlier step has deleted the add-on
+		r.options.Abandoned(t.owner, name, kept)
+	}
+	return ctrl.Result{}, nil
 }

@@ -59,7 +59,6 @@ func deadlines(t *testing.T, namespace string) map[string]time.Time {
 func TestRenewalDeadlines(t *testing.T) {
 	f := newFixture(t)
 	clusters := []string{f.cluster(), f.cluster()}
-	f.Start(nil)
 	a := f.spec("a", 0, clusters...)
 	f.Set(a)
 	var want []time.Time
@@ -158,7 +157,7 @@ func TestReporter_clusterThatComesBack(t *testing.T) {
 	if got := r.since(name, 1); !got.Equal(before) {
 		t.Errorf("while it stays: since %s, want %s", got, before)
 	}
-	leaving := &view{settled: true, there: map[string]presence{name: {}}}
+	leaving := &view{there: map[string]presence{name: {}}}
 	if reports, _, err := r.of(t.Context(), leaving); err != nil || len(reports) > 0 {
 		t.Errorf("a cluster that leaves is reported: %v, %v", reports, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
 )
@@ -32,29 +33,26 @@ type wantedSince struct {
 	since      time.Time
 }
 
-// of returns the certificates with which the clusters run. Nothing is known of the unknown ones.
-func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, unknown []string, err error) {
+// of returns a report for each cluster, and the digest of the config in its Secret.
+func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, secrets map[string]string, err error) {
+	secrets = map[string]string{}
 	for name, p := range v.there {
 		if v.leaving(name) {
 			r.generations.Delete(name) // a cluster that returns starts again
-			continue                   // its agent need not be let in any more: it holds up nothing
-		}
-		state, known := v.states[name]
-		if !known && p.addOn != nil && p.available { // of an unreachable cluster nothing else counts
-			unknown = append(unknown, name)
+			continue                   // nothing waits for its agent, which needs no access any more
 		}
 		report := pki.Report{
-			Cluster: name, Reachable: p.available, Connected: state.Connected, Bundle: state.Bundle, Generation: state.Generation,
-			Issued: p.issued(),
+			Cluster: name, Reachable: p.available, Connected: p.available && agent.Reported(p.addOn).Connected,
+			Generation: p.generation(), Issued: p.issued(), SecretCurrent: true,
 		}
-		if report.Generation == 0 {
-			report.Generation = p.generation()
-		}
-		if state.Certificate != nil {
-			report.Holds = state.Certificate.Fingerprint
+		if p.addOn != nil {
+			var holds *agent.Certificate
+			if report.Bundle, holds = agent.RunsWith(p.work, agent.InstallNamespace(p.addOn)); holds != nil {
+				report.Holds = holds.Fingerprint
+			}
 		}
 		report.Since = r.since(name, report.Generation)
-		if report.SecretCurrent, err = r.secretCurrent(v, name); err != nil {
+		if _, secrets[name], err = r.secret(v.namespace, name); err != nil {
 			return nil, nil, err
 		}
 		if report.Generation > 0 {
@@ -67,19 +65,7 @@ func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, unkno
 		reports = append(reports, report)
 	}
 	slices.SortFunc(reports, func(a, b pki.Report) int { return strings.Compare(a.Cluster, b.Cluster) })
-	slices.Sort(unknown)
-	return reports, unknown, nil
-}
-
-// secretCurrent reports whether the Secret of a cluster has the present config. One without
-// a config of ours need not.
-func (r *reporter) secretCurrent(v *view, name string) (bool, error) {
-	if r.secret == nil {
-		return true, nil
-	}
-	_, digest, err := r.secret(v.namespace, name)
-	t := v.tasks[name]
-	return digest == "" || t != nil && strings.TrimPrefix(digest, "sha256:") == t.digest, err
+	return reports, secrets, nil
 }
 
 // since returns since when the add-on of a cluster is known to request a generation.

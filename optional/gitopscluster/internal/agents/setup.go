@@ -8,20 +8,17 @@ import (
 	"fmt"
 	"maps"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	appsv1 "k8s.io/api/apps/v1"
-
 	corev1 "k8s.io/api/core/v1"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent/fleet"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
@@ -30,7 +27,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// workers is how many Argo CDs and clusters are reconciled at a time.
+// workers is the number of clusters that are reconciled in parallel.
 const workers = 20
 
 // Caches returns what the manager's cache must hold in addition to Secrets and ManagedClusters.
@@ -40,8 +37,9 @@ func Caches(namespaces []string) map[client.Object]cache.ByObject {
 	return all
 }
 
-// Setup adds the controllers to mgr. The cache of mgr must be built with [Caches].
-func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Reconciler, error) {
+// Setup adds the controllers to mgr, whose cache must be built with [Caches]. pass is the
+// request of another controller, which watches [Reconciler.Sources] and calls [Reconciler.MakePlan].
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options, pass reconcile.Request) (*Reconciler, error) {
 	r := newReconciler(mgr.GetClient(), mgr.GetAPIReader(), options)
 	var err error
 	if r.fleet, err = fleet.New(mgr); err != nil {
@@ -50,24 +48,20 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Reconciler,
 	if err := sign.Setup(ctx, mgr, r.reports.signing); err != nil {
 		return nil, err
 	}
-	secrets, err := certificates.Source(mgr, options.Namespaces, handler.TypedEnqueueRequestsFromMapFunc(
-		func(_ context.Context, o *metav1.PartialObjectMetadata) []reconcile.Request {
-			return []reconcile.Request{argo(o.Namespace)}
-		}))
+	secrets, err := certificates.Source(mgr, options.Namespaces, enqueued[*metav1.PartialObjectMetadata](pass))
 	if err != nil {
 		return nil, err
 	}
-	ofArgo := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-		return []reconcile.Request{argo(o.GetNamespace())}
-	})
+	r.sources = append(r.fleet.Sources(func(string) []reconcile.Request { return []reconcile.Request{pass} }), secrets,
+		source.Kind(mgr.GetCache(), &corev1.Service{}, enqueued[*corev1.Service](pass)),
+		source.Kind(mgr.GetCache(), &appsv1.Deployment{}, enqueued[*appsv1.Deployment](pass)))
 	controllers := ctrl.NewControllerManagedBy(mgr).
 		Named("agents").
-		Watches(&corev1.Service{}, ofArgo).
-		Watches(&appsv1.Deployment{}, ofArgo).
-		WatchesRawSource(secrets).
 		WatchesRawSource(r.queue.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: boot.Backoff()})
-	for _, s := range r.fleet.Sources(func(name string) []reconcile.Request { return []reconcile.Request{cluster(name)} }) {
+	for _, s := range r.fleet.Sources(func(name string) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: name}}}
+	}) {
 		controllers.WatchesRawSource(s)
 	}
 	if err := controllers.Complete(r); err != nil {
@@ -76,18 +70,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Reconciler,
 	return r, nil
 }
 
-// Reconcile reconciles an Argo CD or a cluster.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
-	if request.Name != "" {
-		result, err = r.reconcileCluster(ctx, request.Name)
-	} else {
-		result, err = r.reconcileArgoCD(ctx, request.Namespace)
-	}
-	// The next pass reads a Secret that exists by now. An object of another client on a cluster may
-	// stay: that is an error, with growing delays.
-	if apierrors.IsConflict(err) || request.Name == "" && apierrors.IsAlreadyExists(err) {
-		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote the object first; trying again", "cause", err.Error())
-		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
-	}
-	return result, err
+// enqueued returns a handler that enqueues the same request for every event.
+func enqueued[T client.Object](request reconcile.Request) handler.TypedEventHandler[T, reconcile.Request] {
+	return handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, T) []reconcile.Request { return []reconcile.Request{request} })
 }

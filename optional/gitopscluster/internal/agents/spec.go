@@ -6,10 +6,8 @@ package agents
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
@@ -64,11 +62,11 @@ type Status struct {
 	Principal principal.Found
 	// PrincipalProblems and CertificateProblems belong to one condition each.
 	PrincipalProblems, CertificateProblems []principal.Problem
-	// Agents has the state of each checked cluster.
+	// Agents is the state of the agent of each cluster of this GitOpsCluster.
 	Agents map[string]agent.State
 	// Conflicts are the clusters whose agent belongs to another GitOpsCluster.
 	Conflicts map[string]types.NamespacedName
-	// Leaving are clusters that the agent is being taken off, and what is waited for.
+	// Leaving has the clusters whose agent is being removed, and a message that names what that waits for.
 	Leaving map[string]string
 	// Applications has the problems of the hub's Applications. It is nil while they cannot be read.
 	Applications *applications.Report
@@ -88,37 +86,6 @@ func elsewhere(s Spec) int {
 		return 0
 	}
 	return 1
-}
-
-// task is what is to be done about the agent of one cluster.
-type task struct {
-	namespace string
-	owner     types.NamespacedName
-	// wanted is nil if the agent has to be removed.
-	wanted  *agent.Wanted
-	abandon bool
-	// untouched is true in a dry run, or while no decision is possible. The agent stays unchanged.
-	untouched bool
-	// dry: it stays so for the dry run alone.
-	dry bool
-	// server is the address in the cluster Secret once the cluster has an agent.
-	server string
-	config func(cluster string) ([]byte, string, error)
-	digest string
-}
-
-// sameTask reports whether a cluster does not have to be checked again.
-func sameTask(a, b *task) bool {
-	if (a.wanted == nil) != (b.wanted == nil) || a.namespace != b.namespace || a.owner != b.owner || a.abandon != b.abandon || a.untouched != b.untouched {
-		return false
-	}
-	if a.wanted == nil {
-		return true
-	}
-	x, y := *a.wanted, *b.wanted
-	return x.Owner == y.Owner && x.AgentNamespace == y.AgentNamespace && x.Mode == y.Mode && x.Address == y.Address && x.Port == y.Port && x.Image == y.Image &&
-		x.BundleDigest == y.BundleDigest && x.Generation == y.Generation && equality.Semantic.DeepEqual(x.Settings, y.Settings) &&
-		slices.EqualFunc(x.Manifests, y.Manifests, func(m, n []byte) bool { return string(m) == string(n) })
 }
 
 // planned converts the writes of a dry run to those of package agent.
@@ -144,16 +111,11 @@ type Options struct {
 	Now func() time.Time
 	// Grace is how long an agent stays whose GitOpsCluster does not exist.
 	Grace time.Duration
-	// Secret returns who holds a cluster's Secret of ours, and the digest of the config in it.
+	// Secret returns the holders of a cluster Secret of ours, and the digest of the config in it.
 	Secret func(namespace, cluster string) (holders []string, digest string, err error)
 	// Registered returns the clusters that another writer has registered with Argo CD, and whether
 	// one of them has an agent.
 	Registered func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error)
-	// Changed is called if the statuses of an Argo CD's GitOpsClusters have changed. Reshaped is
-	// called if the Secrets of clusters have to be checked.
-	Changed  func(namespace string)
-	Reshaped func(clusters ...string)
-	// Abandoned is called when a cluster was abandoned, with the certificates
-	// that it may have kept.
+	// Abandoned is called when a cluster was abandoned, with the certificates that it may still have.
 	Abandoned func(owner types.NamespacedName, cluster string, kept []pki.Issued)
 }

@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent/fleet"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
 )
 
-// statusesOf returns what has become of each spec.
-func (r *Reconciler) statusesOf(ctx context.Context, v *view, state certificates.State) (map[types.NamespacedName]Status, error) {
+// statusesOf returns the status of each spec.
+func (r *Reconciler) statusesOf(ctx context.Context, v *view, tasks map[string]*task, state certificates.State) (map[types.NamespacedName]Status, error) {
 	statuses := map[types.NamespacedName]Status{}
-	tasks, states, leaving := r.store.clusters()
 	for _, a := range v.specs {
 		status := Status{Principal: v.found[a.Owner], PrincipalProblems: v.problems[a.Owner], CertificateProblems: state.Problems,
 			Agents: map[string]agent.State{}, Conflicts: map[string]types.NamespacedName{}, Leaving: map[string]string{}, Applications: &applications.Report{}}
@@ -31,19 +31,27 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, state certificates
 			}
 			if owner := v.assigned[name]; owner != a.Owner {
 				status.Conflicts[name] = owner
-			} else if name == v.namespace {
-				status.Agents[name] = agent.State{Reason: agent.ReasonNameNotAllowed, WaitingFor: agent.WaitsForWork, Message: "an agent would have the name of the hub's Argo CD namespace " + name + ", and reach what is in it; register the cluster with another name, or take it out of the Placement"}
-			} else if s, known := states[name]; known {
-				status.Agents[name] = s
+				continue
 			}
+			if name == v.namespace {
+				status.Agents[name] = agent.State{Reason: agent.ReasonNameNotAllowed, WaitingFor: agent.WaitsForWork, Message: "an agent would have the name of the hub's Argo CD namespace " + name + ", and reach what is in it; register the cluster with another name, or take it out of the Placement"}
+				continue
+			}
+			is, err := r.stateOf(ctx, tasks[name], v.there[name])
+			if err != nil {
+				return nil, err
+			}
+			status.Agents[name] = is
 		}
 		for name, t := range tasks {
 			if t.owner == a.Owner && t.wanted == nil {
-				status.Leaving[name] = leaving[name]
+				p := v.there[name]
+				l := fleet.Leaving{Name: name, Cluster: p.cluster, Abandoned: t.abandon, Work: p.work, AddOn: p.addOn, Look: p.look}
+				status.Leaving[name] = l.WaitsFor()
 			}
 		}
 		if a.DryRun {
-			plan, err := r.plan(ctx, v, a, state)
+			plan, err := r.planOf(ctx, v, a, tasks, state)
 			if err != nil {
 				return nil, err
 			}
@@ -54,15 +62,23 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, state certificates
 	return statuses, nil
 }
 
-// plan is what a run would write for a spec.
-func (r *Reconciler) plan(ctx context.Context, v *view, a Spec, state certificates.State) ([]agent.Write, error) {
+// stateOf returns the state of the agent of a cluster. If the agent stays as it is, its desired state is
+// not known, and stateOf returns the last reported one.
+func (r *Reconciler) stateOf(ctx context.Context, t *task, p presence) (agent.State, error) {
+	if t.untouched && !t.dry {
+		return agent.Reported(p.addOn), nil
+	}
+	return r.fleet.State(ctx, *t.wanted, p.addOn, p.work)
+}
+
+// planOf returns what gitopscluster would write for a spec without the dry run.
+func (r *Reconciler) planOf(ctx context.Context, v *view, a Spec, tasks map[string]*task, state certificates.State) ([]agent.Write, error) {
 	plan := planned(state.Writes)
 	project := agent.Write{Verb: "patch", Kind: "AppProject", Namespace: v.namespace, Name: applications.DefaultProject}
 	if v.keepsDefault {
 		project.Why = "the clusters' own of that name is not overwritten by agents"
 		plan = append(plan, project)
 	}
-	tasks, _, _ := r.store.clusters()
 	for _, name := range slices.Sorted(maps.Keys(tasks)) {
 		t := tasks[name]
 		switch {

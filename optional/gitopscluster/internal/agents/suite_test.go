@@ -13,7 +13,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +27,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -37,12 +40,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -80,18 +87,24 @@ type fixture struct {
 	writes    *atomic.Int64
 	stop      func()
 	// wrap, unless nil, stands between the hub and the API server.
-	wrap func(http.RoundTripper) http.RoundTripper
-	// holders, unless nil, are what cluster Secrets say; grace is that of the options.
-	holders map[string][]string
-	grace   time.Duration
+	wrap  func(http.RoundTripper) http.RoundTripper
+	grace time.Duration
+	// trigger starts a pass, as package gitops does.
+	trigger enqueue.Queue
 
-	mu                  sync.Mutex
-	reshaped, abandoned []string
+	mu        sync.Mutex
+	abandoned []string
+	// specs are nil until the GitOpsClusters are known. holders has the holders of cluster Secrets.
+	specs   map[types.NamespacedName]Spec
+	holders map[string][]string
+	plan    *Plan
+	passes  int
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{t: t, namespace: unique("argocd")}
+	f := &fixture{t: t, namespace: unique("argocd"), holders: map[string][]string{}}
+	f.sweep()
 	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}})
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "argocd-agent-principal"}, Spec: corev1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Name: "https", Port: 443}},
@@ -107,6 +120,29 @@ func newFixture(t *testing.T) *fixture {
 	}})
 	f.start()
 	return f
+}
+
+// sweep removes what earlier tests have left on clusters. It would count for this test's Argo CD,
+// because it is the only one.
+func (f *fixture) sweep() {
+	f.t.Helper()
+	for _, list := range []client.ObjectList{&workv1.ManifestWorkList{}, &addonv1alpha1.ManagedClusterAddOnList{}} {
+		if err := hub.client.List(context.Background(), list); err != nil {
+			f.t.Fatal(err)
+		}
+		if err := meta.EachListItem(list, func(o runtime.Object) error {
+			left, ok := o.(client.Object)
+			if !ok {
+				return fmt.Errorf("a list has %T", o)
+			}
+			if err := hub.client.Patch(context.Background(), left, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+				return client.IgnoreNotFound(err)
+			}
+			return client.IgnoreNotFound(hub.client.Delete(context.Background(), left))
+		}); err != nil {
+			f.t.Fatal(err)
+		}
+	}
 }
 
 func (f *fixture) balanced(addresses ...string) {
@@ -135,23 +171,119 @@ func (f *fixture) start() {
 		f.t.Fatal(err)
 	}
 	f.writes = writes
-	var secret func(namespace, cluster string) ([]string, string, error)
-	if f.holders != nil {
-		secret = func(_, cluster string) ([]string, string, error) { return f.holders[cluster], "sha256:x", nil }
-	}
-	f.Reconciler, err = Setup(context.Background(), mgr, Options{Namespaces: []string{f.namespace}, Limit: limit.Limit{Percent: 20, Least: 1}, Grace: f.grace, Secret: secret, Reshaped: func(clusters ...string) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.reshaped = append(f.reshaped, clusters...)
-	}, Abandoned: func(owner types.NamespacedName, cluster string, kept []pki.Issued) {
+	f.trigger, f.specs, f.plan = enqueue.Queue{}, nil, &Plan{open: map[string]bool{f.namespace: true}}
+	f.Reconciler, err = Setup(context.Background(), mgr, Options{Namespaces: []string{f.namespace}, Limit: limit.Limit{Percent: 20, Least: 1}, Grace: f.grace, Secret: f.secretOf, Abandoned: func(owner types.NamespacedName, cluster string, kept []pki.Issued) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.abandoned = append(f.abandoned, fmt.Sprint(owner, " ", cluster, " ", len(kept)))
-	}})
+	}}, reconcile.Request{})
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	c := ctrl.NewControllerManagedBy(mgr).Named("pass").WatchesRawSource(f.trigger.Source())
+	for _, s := range f.Sources() {
+		c.WatchesRawSource(s)
+	}
+	if err := c.Complete(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) { return f.pass(ctx) })); err != nil {
+		f.t.Fatal(err)
+	}
 	f.stop = testkit.Run(f.t, mgr)
+}
+
+// pass does what package gitops does in a pass.
+func (f *fixture) pass(ctx context.Context) (reconcile.Result, error) {
+	f.mu.Lock()
+	known, specs := f.specs != nil, slices.Collect(maps.Values(f.specs))
+	f.mu.Unlock()
+	if !known {
+		return reconcile.Result{}, nil
+	}
+	plan, err := f.MakePlan(ctx, specs)
+	if plan == nil || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return reconcile.Result{RequeueAfter: boot.ConflictDelay}, client.IgnoreAlreadyExists(err)
+	}
+	f.Apply(plan)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.plan, f.passes = plan, f.passes+1
+	return reconcile.Result{RequeueAfter: plan.Look}, err
+}
+
+// Set adds or changes GitOpsClusters and starts a pass. Their clusters get a Secret.
+func (f *fixture) Set(specs ...Spec) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.specs == nil {
+		f.specs = map[types.NamespacedName]Spec{}
+	}
+	for _, a := range specs {
+		f.specs[a.Owner] = a
+		for _, name := range a.Clusters {
+			if !slices.Contains(f.holders[name], a.Owner.String()) {
+				f.holders[name] = append(f.holders[name], a.Owner.String())
+			}
+		}
+	}
+	f.trigger.Add(reconcile.Request{})
+}
+
+// Delete removes a GitOpsCluster.
+func (f *fixture) Delete(owner types.NamespacedName) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.specs, owner)
+	f.trigger.Add(reconcile.Request{})
+}
+
+// passed waits for a pass that began after the call.
+func (f *fixture) passed() *Plan {
+	f.t.Helper()
+	f.mu.Lock()
+	before := f.passes
+	f.mu.Unlock()
+	testkit.Eventually(f.t, "a plan", func() error {
+		f.trigger.Add(reconcile.Request{})
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.passes < before+2 {
+			return fmt.Errorf("%d passes since", f.passes-before)
+		}
+		return nil
+	})
+	return f.last()
+}
+
+// last returns the last plan.
+func (f *fixture) last() *Plan {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.plan
+}
+
+func (f *fixture) Status(owner types.NamespacedName) (Status, bool) { return f.last().Status(owner) }
+
+func (f *fixture) Has(owner types.NamespacedName, namespace, cluster string) bool {
+	return f.last().Has(owner, namespace, cluster)
+}
+
+func (f *fixture) Left(owner types.NamespacedName) bool { return f.last().Left(owner, f.namespace) }
+
+func (f *fixture) Shape(namespace, cluster string) (string, []byte, error) {
+	return f.last().Shape(namespace, cluster)
+}
+
+// secretOf returns the holders of a cluster's Secret.
+func (f *fixture) secretOf(_, cluster string) (holders []string, digest string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.holders[cluster], "sha256:x", nil
+}
+
+// annotated returns the GitOpsCluster that an object names.
+func annotated(o client.Object) types.NamespacedName {
+	owner := types.NamespacedName{}
+	owner.Namespace, owner.Name, _ = contract.SplitKey(o.GetAnnotations()[agent.OwnerAnnotation])
+	return owner
 }
 
 func (f *fixture) create(o client.Object) {
@@ -177,7 +309,7 @@ func (f *fixture) owner(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: f.namespace, Name: name}
 }
 
-// ask is what a GitOpsCluster of that name and age asks for clusters.
+// spec is the spec of a GitOpsCluster of that name and age.
 func (f *fixture) spec(name string, age time.Duration, clusters ...string) Spec {
 	return Spec{Owner: f.owner(name), Created: time.Now().Add(-age), ArgoNamespace: f.namespace, Clusters: clusters,
 		Agent: &Agent{Mode: agent.ModeManaged, Field: "spec.address", Namespace: "argocd", RestartPrincipal: true}}
@@ -256,7 +388,7 @@ func (f *fixture) signed(cluster string) pki.Issued {
 		if err != nil {
 			return fmt.Errorf("conditions %v, %w", csr.Status.Conditions, err)
 		}
-		// A signer that has not heard yet of what it issued may put another one on record for a moment.
+		// A signer with an old cache may record another certificate for a moment.
 		addOn, err := f.addOn(cluster)
 		if err != nil {
 			return err

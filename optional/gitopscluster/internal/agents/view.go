@@ -10,24 +10,21 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 )
 
-// view is the state of an Argo CD at the beginning of a pass.
+// view has what was read about the agents of one Argo CD.
 type view struct {
 	namespace string
 	// specs are the specs for this Argo CD, the oldest first. assigned has, for all Argo CDs, the
 	// owner of each cluster's agent.
 	specs    []Spec
 	assigned map[string]types.NamespacedName
-	settled  bool
-	// others: there may be asks for this Argo CD that are not among these.
-	others   bool
-	states   map[string]agent.State
-	tasks    map[string]*task
+	// others: this Argo CD may have specs that specs does not have.
+	others bool
+	// there has the clusters that have an object of an agent of this Argo CD.
 	there    map[string]presence
 	found    map[types.NamespacedName]principal.Found
 	problems map[types.NamespacedName][]principal.Problem
@@ -35,24 +32,6 @@ type view struct {
 	applications *applications.Report
 	// keepsDefault: the default AppProject has to be kept from agents.
 	keepsDefault bool
-}
-
-// keepOwners leaves an agent with its present GitOpsCluster as long as that asks for it and is as
-// close to Argo CD as others, because a restore may change which one is older.
-func (v *view) keepOwners(there map[string]presence) {
-	specs := map[types.NamespacedName]Spec{}
-	for _, a := range v.specs {
-		if a.Agent != nil {
-			specs[a.Owner] = a
-		}
-	}
-	for name, p := range there {
-		is, asks := specs[p.owner]
-		other, known := specs[v.assigned[name]]
-		if p.addOn != nil && asks && known && elsewhere(is) == elsewhere(other) && slices.Contains(is.Clusters, name) {
-			v.assigned[name] = p.owner
-		}
-	}
 }
 
 // foundNames replaces the names that a GitOpsCluster has the principal's certificate made for.
@@ -77,11 +56,11 @@ func (v *view) checkAddresses() {
 	}
 }
 
-// leaving reports whether the agent of a cluster has to be removed, because no GitOpsCluster asks
-// for it any more. A GitOpsCluster with a dry run, or one that was not reconciled yet, keeps it.
+// leaving reports whether the agent of a cluster has to be removed, because no GitOpsCluster requests it
+// any more. A GitOpsCluster in dry run keeps its agents.
 func (v *view) leaving(cluster string) bool {
 	_, wanted := v.assigned[cluster]
-	return !wanted && v.settled && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.there[cluster].owner && s.DryRun })
+	return !wanted && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.there[cluster].owner && s.DryRun })
 }
 
 // renewal returns when the first client certificate has to be renewed, or zero. An unreachable

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -20,8 +21,12 @@ const sourceUIDAnnotation = "argocd.argoproj.io/source-uid"
 // DefaultProject is the AppProject that each Argo CD has.
 const DefaultProject = "default"
 
-// maxNamed is how many objects a report names.
-const maxNamed = 5
+const (
+	// maxNamed is the number of objects that a report names.
+	maxNamed = 5
+	// unsyncedAfter is the time that a cluster's Argo CD may need to compare a new Application.
+	unsyncedAfter = 10 * time.Minute
+)
 
 // Clusters are the clusters with and without an agent.
 type Clusters struct {
@@ -51,10 +56,14 @@ type Report struct {
 	// Overwritten are AppProjects of pulled Applications alone that agents write over on the
 	// clusters; Shared are those which Applications of agents use as well.
 	Overwritten, Shared Named
+	// Unsynced are Applications outside Argo CD's namespace that the cluster's Argo CD has never compared.
+	Unsynced Named
 }
 
 // Empty reports whether nothing is wrong.
-func (r Report) Empty() bool { return r.Orphaned.Count+r.Overwritten.Count+r.Shared.Count == 0 }
+func (r Report) Empty() bool {
+	return r.Orphaned.Count+r.Overwritten.Count+r.Shared.Count+r.Unsynced.Count == 0
+}
 
 // destination is one of an Application or an AppProject.
 type destination struct {
@@ -103,6 +112,9 @@ type evaluation struct {
 	clusters Clusters
 	projects map[string]*project
 	report   Report
+	// namespace is the namespace of Argo CD.
+	namespace string
+	now       time.Time
 }
 
 // addProject adds an AppProject of Argo CD's namespace.
@@ -150,7 +162,22 @@ func (e *evaluation) addApplication(o *argocd.Application) {
 		if p := e.projects[spec.Project]; p != nil {
 			p.agents = true
 		}
+		if e.clusters.Managed[cluster] && e.unsynced(o) {
+			e.report.Unsynced.add(o.Namespace + "/" + o.Name + " (cluster " + cluster + ")")
+		}
 	}
+}
+
+// unsynced reports whether an Application outside Argo CD's namespace is on its cluster for certain, and
+// was not compared.
+func (e *evaluation) unsynced(o *argocd.Application) bool {
+	if o.Namespace == e.namespace || e.now.Before(o.CreationTimestamp.Add(unsyncedAfter)) {
+		return false
+	}
+	var status struct {
+		Sync json.RawMessage `json:"sync"`
+	}
+	return len(o.Status) == 0 || json.Unmarshal(o.Status, &status) == nil && len(status.Sync) == 0
 }
 
 // addPulled adds a pulled Application. It returns false once no further one changes the report.

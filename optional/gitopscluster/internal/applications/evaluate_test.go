@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,9 +40,15 @@ func shown(cluster, name string) *argocd.AppProject {
 }
 
 func TestReport(t *testing.T) {
+	now := time.Unix(1_767_000_000, 0)
 	everywhere, named := `[{"server":"*","namespace":"*"}]`, `[{"name":"managed","namespace":"*"}]`
 	ignored := appProject("shared", everywhere)
 	ignored.Labels = map[string]string{argocd.IgnoreSyncLabel: "true"}
+	elsewhere := func(age time.Duration, status string) *argocd.Application {
+		o := application("a", `{"name":"managed"}`, "p")
+		o.Namespace, o.CreationTimestamp, o.Status = "team", metav1.NewTime(now.Add(-age)), json.RawMessage(status)
+		return o
+	}
 	cases := map[string]struct {
 		reason       string
 		projects     []*argocd.AppProject
@@ -64,11 +71,15 @@ func TestReport(t *testing.T) {
 		"denied":     {reason: "nor this one", projects: []*argocd.AppProject{appProject("shared", `[{"name":"!man*","server":"x"},{"server":"*"}]`)}, pulled: []*argocd.Application{pulled("a", "managed", "shared")}},
 		"other":      {reason: "nor to a cluster that it does not name", projects: []*argocd.AppProject{appProject("shared", `[{"name":"other*"}]`)}, pulled: []*argocd.Application{pulled("a", "managed", "shared")}},
 		"autonomous": {reason: "an autonomous agent gets none", projects: []*argocd.AppProject{appProject("shared", everywhere)}, pulled: []*argocd.Application{pulled("a", "autonomous", "shared")}},
-		"no agent":   {reason: "where no agent is, none writes", projects: []*argocd.AppProject{appProject("shared", everywhere)}, pulled: []*argocd.Application{pulled("a", "plain", "shared")}},
+		"unsynced": {reason: "its Argo CD does not watch that namespace", applications: []*argocd.Application{elsewhere(time.Hour, ""), elsewhere(time.Hour, `{"summary":{}}`)},
+			want: Report{Unsynced: Named{2, []string{"team/a (cluster managed)", "team/a (cluster managed)"}}}},
+		"compared": {reason: "its Argo CD watches that namespace", applications: []*argocd.Application{elsewhere(time.Hour, `{"sync":{"status":"OutOfSync"}}`)}},
+		"young":    {reason: "it may be on its way", applications: []*argocd.Application{elsewhere(time.Minute, "")}},
+		"no agent": {reason: "where no agent is, none writes", projects: []*argocd.AppProject{appProject("shared", everywhere)}, pulled: []*argocd.Application{pulled("a", "plain", "shared")}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			e := &evaluation{projects: map[string]*project{}, clusters: Clusters{
+			e := &evaluation{projects: map[string]*project{}, namespace: "argocd", now: now, clusters: Clusters{
 				Agents: map[string]bool{"managed": true, "autonomous": true}, Managed: map[string]bool{"managed": true}, Foreign: map[string]bool{"foreign": true}}}
 			for _, p := range c.projects {
 				e.addProject(p)

@@ -93,7 +93,7 @@ func (r *Reader) Read(ctx context.Context, namespace string, clusters Clusters) 
 }
 
 func (r *Reader) evaluate(ctx context.Context, namespace string, clusters Clusters) (Report, error) {
-	e := &evaluation{clusters: clusters, projects: map[string]*project{}}
+	e := &evaluation{clusters: clusters, projects: map[string]*project{}, namespace: namespace, now: r.now()}
 	projects := &argocd.AppProjectList{}
 	err := r.live.List(ctx, projects, client.InNamespace(namespace))
 	if meta.IsNoMatchError(err) {

@@ -221,12 +221,33 @@ func (p *pass) requested(secret *corev1.Secret) bool {
 	return slices.ContainsFunc(p.wanted.RotateCA, func(value string) bool { return !strings.Contains(former, ","+value+",") })
 }
 
+// reports compares the clusters' Secrets with their desired configs.
+func (p *pass) reports() ([]pki.Report, error) {
+	all := slices.Clone(p.wanted.Reports)
+	for i := range all {
+		digest := p.wanted.Secrets[all[i].Cluster]
+		if digest == "" {
+			continue // a Secret without a config of ours may have any config
+		}
+		present, err := p.state.ProxyDigest(all[i].Cluster)
+		if err != nil {
+			return nil, err
+		}
+		all[i].SecretCurrent = strings.TrimPrefix(digest, "sha256:") == present
+	}
+	return all, nil
+}
+
 // rotate takes the next step of a change of the CA, if it may be taken, and returns
 // whether it did.
 func (p *pass) rotate(ctx context.Context, is pki.Authorities, secret *corev1.Secret, leaf, proxy *x509.Certificate, digest string) (bool, error) {
 	requested := p.requested(secret)
+	reports, err := p.reports()
+	if err != nil {
+		return false, err
+	}
 	facts := pki.Facts{
-		Now: p.now, Life: p.keeper.life, Requested: requested, Reports: p.wanted.Reports,
+		Now: p.now, Life: p.keeper.life, Requested: requested, Reports: reports,
 		PrincipalRuns: p.wanted.Principal.Current && p.wanted.Principal.Certificates == digest,
 	}
 	for _, server := range []*x509.Certificate{leaf, proxy} {

@@ -55,10 +55,6 @@ func (p *pass) run(ctx context.Context) (again bool, err error) {
 	if secret == nil || !isOwn(secret) || authorities.Signing == nil || p.wanted.DryRun {
 		return false, nil
 	}
-	if p.wanted.Incomplete {
-		p.waitsForReports(*authorities, p.requested(secret))
-		return false, nil
-	}
 	return p.rotate(ctx, *authorities, secret, leaf, proxy, digest)
 }
 

@@ -65,10 +65,8 @@ type Wanted struct {
 	// Reports are of all clusters with an agent of this Argo CD. Without them a change
 	// of the CA would leave clusters behind.
 	Reports []pki.Report
-	// Incomplete is true while not all of them are known: the CA does not change then. Unknown are
-	// those without any report.
-	Incomplete bool
-	Unknown    []string
+	// Secrets has the digest of the config in each cluster Secret of ours.
+	Secrets map[string]string
 	// KeepPrincipalRunning leaves the restart of the principal to its owner.
 	KeepPrincipalRunning bool
 	// RotateCA are the values that request a new CA, sorted. A value that was not there the last

@@ -82,15 +82,6 @@ func (p *pass) waits(is pki.Authorities, waiting pki.Waiting, digest string) {
 	})
 }
 
-// waitsForReports reports a change of the CA that waits because a cluster has not reported.
-func (p *pass) waitsForReports(is pki.Authorities, requested bool) {
-	if n := len(p.wanted.Unknown); n > 0 && is.ChangeDue(pki.Facts{Now: p.now, Requested: requested}) {
-		p.state.Problems = append(p.state.Problems, principal.Problem{Reason: ReasonWaiting, Warning: true, Message: fmt.Sprintf(
-			"a new CA is wanted in namespace %s, and nothing is known yet of the agents of %d clusters (%s): see ManifestWork %s there and the log of gitopscluster, or take them out of the placement",
-			p.wanted.Namespace, n, strings.Join(p.wanted.Unknown[:min(n, namedClusters)], ", "), agent.WorkName)})
-	}
-}
-
 func (p *pass) principalWaits(digest string) string {
 	name := p.wanted.Principal.Deployment
 	switch {

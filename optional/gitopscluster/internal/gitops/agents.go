@@ -7,37 +7,11 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
-
-// Agents brings argocd-agent to clusters; agents.Reconciler does.
-type Agents interface {
-	Start(owners []types.NamespacedName)
-	Set(spec agents.Spec)
-	Delete(owner types.NamespacedName)
-	Status(owner types.NamespacedName) (agents.Status, bool)
-	Has(owner types.NamespacedName, namespace, cluster string) bool
-	Left(owner types.NamespacedName) bool
-	Shape(namespace, cluster string) (server string, config []byte, err error)
-	Planned(namespace, cluster string) (server string, config []byte, err error)
-}
-
-// none is for registration only. What an earlier run with agents has left stays as it is.
-type none struct{}
-
-func (none) Start([]types.NamespacedName)                      {}
-func (none) Set(agents.Spec)                                   {}
-func (none) Delete(types.NamespacedName)                       {}
-func (none) Status(types.NamespacedName) (agents.Status, bool) { return agents.Status{}, true }
-func (none) Has(types.NamespacedName, string, string) bool     { return false }
-func (none) Left(types.NamespacedName) bool                    { return true }
-func (none) Shape(string, string) (string, []byte, error)      { return "", nil, agents.ErrNotKnown }
-func (none) Planned(string, string) (string, []byte, error)    { return "", nil, agents.ErrNotKnown }
 
 // agentSpec returns the desired agents of a GitOpsCluster that holds clusters.
 func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, holds map[string]bool) agents.Spec {

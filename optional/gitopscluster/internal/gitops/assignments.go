@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
@@ -28,27 +29,23 @@ type assignment struct {
 	released map[string]bool
 }
 
-// Assignments is the register.Scope of GitOpsClusters: which of them hold which cluster
-// where. It also holds what package register finds out.
+// Assignments is the register.Scope of GitOpsClusters. It has the clusters that each of them held in the
+// last pass, and what package register reports.
 type Assignments struct {
 	// Every accepted cluster is registered in this namespace; "": none is by itself.
 	everyIn string
 	// clusters are those that package register has to reconcile.
 	clusters enqueue.Queue
-
-	// agents decides about the content of a Secret.
-	agents Agents
+	// changed is called, without the lock, when a Secret of another writer appears or goes.
+	changed func()
 
 	mu sync.Mutex
-	// started: pending are the GitOpsClusters that have not been reconciled since.
-	started bool
-	pending map[types.NamespacedName]bool
-	held    map[types.NamespacedName]assignment
+	// plan has the shapes of Secrets. It is nil before the first pass.
+	plan *agents.Plan
+	held map[types.NamespacedName]assignment
 	// used are the holders that package register has acted for last.
 	used  map[clusterKey][]string
 	taken map[clusterKey]string
-	// changed is called, without the lock, when a Secret of another writer is added or removed.
-	changed func(namespace string)
 }
 
 var _ register.Scope = &Assignments{}
@@ -57,7 +54,7 @@ var _ register.Scope = &Assignments{}
 // cluster is registered, "" for none.
 func NewAssignments(everyIn string) *Assignments {
 	return &Assignments{
-		everyIn: everyIn, agents: none{}, changed: func(string) {},
+		everyIn: everyIn, changed: func() {},
 		held: map[types.NamespacedName]assignment{}, used: map[clusterKey][]string{}, taken: map[clusterKey]string{},
 	}
 }
@@ -67,18 +64,18 @@ func (r *Assignments) Requeue() source.Source { return r.clusters.Source() }
 
 // Want implements [register.Scope].
 func (r *Assignments) Want(namespace, cluster string) clustersecret.Want {
-	want := r.holders(namespace, cluster)
+	want, plan := r.holders(namespace, cluster)
 	if want.Registered {
-		shape(r.agents.Shape, &want, namespace, cluster)
+		shape(plan.Shape, &want, namespace, cluster)
 	}
 	return want
 }
 
-// holders returns which GitOpsClusters hold a cluster, and which have released it.
-func (r *Assignments) holders(namespace, cluster string) clustersecret.Want {
+// holders returns the GitOpsClusters that hold or have released a cluster, and the plan of the same pass.
+func (r *Assignments) holders(namespace, cluster string) (clustersecret.Want, *agents.Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	want := clustersecret.Want{Registered: namespace == r.everyIn, Decided: r.started && len(r.pending) == 0}
+	want := clustersecret.Want{Registered: namespace == r.everyIn, Decided: r.plan != nil}
 	for owner, a := range r.held {
 		if a.namespace == namespace && a.clusters[cluster] {
 			want.Holders = append(want.Holders, owner.String())
@@ -94,7 +91,7 @@ func (r *Assignments) holders(namespace, cluster string) clustersecret.Want {
 	} else {
 		delete(r.used, p)
 	}
-	return want
+	return want, r.plan
 }
 
 // Taken implements [register.Scope].
@@ -107,26 +104,10 @@ func (r *Assignments) Taken(namespace, cluster, secret string) {
 	} else {
 		r.taken[p] = secret
 	}
-	changed := r.changed
 	r.mu.Unlock()
 	if before != secret {
-		changed(namespace)
+		r.changed()
 	}
-}
-
-// notifyChanged has the GitOpsClusters of an Argo CD reconciled.
-func (r *Assignments) notifyChanged(namespace string) {
-	r.mu.Lock()
-	changed := r.changed
-	r.mu.Unlock()
-	changed(namespace)
-}
-
-// onChange registers f, which is called when a Secret of another writer is added or removed.
-func (r *Assignments) onChange(f func(namespace string)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.changed = f
 }
 
 func (r *Assignments) takenBy(namespace, cluster string) string {
@@ -135,38 +116,41 @@ func (r *Assignments) takenBy(namespace, cluster string) string {
 	return r.taken[clusterKey{namespace, cluster}]
 }
 
-// start records the existing GitOpsClusters. Until each was reconciled, no cluster is removed.
-func (r *Assignments) start(owners []types.NamespacedName) {
+// set replaces what all GitOpsClusters hold and have released. Package register then reconciles the
+// clusters for which this changed, and further ones.
+func (r *Assignments) set(held map[types.NamespacedName]assignment, plan *agents.Plan, further ...string) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.started, r.pending = true, map[types.NamespacedName]bool{}
-	for _, owner := range owners {
-		r.pending[owner] = true
-	}
+	news := r.news(held)
+	r.held, r.plan = held, plan
+	r.mu.Unlock()
+	r.enqueue(append(news, further...)...)
 }
 
-// set records what a GitOpsCluster holds and what it has released, and returns the clusters with a
-// change. last is true if it was the last pending one.
-func (r *Assignments) set(owner types.NamespacedName, is assignment) (news []string, last bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before := r.held[owner]
-	r.held[owner] = is
-	if len(is.clusters) == 0 && len(is.released) == 0 {
-		delete(r.held, owner)
-	}
-	moved := before.namespace != is.namespace
-	for _, pair := range [][2]map[string]bool{{before.clusters, is.clusters}, {is.clusters, before.clusters}, {before.released, is.released}, {is.released, before.released}} {
-		for cluster := range pair[0] {
-			if moved || !pair[1][cluster] {
-				news = append(news, cluster)
+// news returns the clusters whose holders or former holders change. The caller has the lock.
+func (r *Assignments) news(next map[types.NamespacedName]assignment) (clusters []string) {
+	for _, pair := range [][2]map[types.NamespacedName]assignment{{r.held, next}, {next, r.held}} {
+		for owner, a := range pair[0] {
+			b := pair[1][owner]
+			for name := range a.clusters {
+				if a.namespace != b.namespace || !b.clusters[name] {
+					clusters = append(clusters, name)
+				}
+			}
+			for name := range a.released {
+				if a.namespace != b.namespace || !b.released[name] {
+					clusters = append(clusters, name)
+				}
 			}
 		}
 	}
-	slices.Sort(news)
-	waiting := r.pending[owner]
-	delete(r.pending, owner)
-	return slices.Compact(news), waiting && len(r.pending) == 0
+	return clusters
+}
+
+// decided reports whether the first pass has ended.
+func (r *Assignments) decided() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.plan != nil
 }
 
 // hasReleased reports whether a GitOpsCluster has released a cluster whose Secret the cache still
@@ -190,7 +174,7 @@ func (r *Assignments) inUse(owner types.NamespacedName) bool {
 	return false
 }
 
-// others returns who else holds a cluster.
+// others returns the other GitOpsClusters that hold a cluster.
 func (r *Assignments) others(owner types.NamespacedName, namespace, cluster string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +188,7 @@ func (r *Assignments) others(owner types.NamespacedName, namespace, cluster stri
 	return names
 }
 
-// enqueue has package register reconcile clusters.
+// enqueue makes package register reconcile clusters.
 func (r *Assignments) enqueue(clusters ...string) {
 	for _, name := range clusters {
 		r.clusters.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})

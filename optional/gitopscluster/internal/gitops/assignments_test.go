@@ -12,27 +12,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
-
-// leavingAgents are agents of which has says whether they are still there.
-type leavingAgents struct {
-	none
-	has bool
-}
-
-func (a *leavingAgents) Has(types.NamespacedName, string, string) bool { return a.has }
 
 // A cluster whose agent has left is not taken back because of what a cache still has of
 // the agent or of its Secret: it would be registered anew, and get another agent, until
 // the grace period is over; nor when its Placement cannot be read. It is when it is
 // selected again, and leaves then in the same way.
 func TestReleased_clusterStaysReleasedUntilSelectedAgain(t *testing.T) {
-	agents := &leavingAgents{}
 	r := &Reconciler{
-		assignments: NewAssignments(""), agents: agents, options: Options{RemovalLimit: limit.Limit{Percent: 100, Least: 1}}, since: map[types.NamespacedName]map[string]time.Time{},
+		assignments: NewAssignments(""), options: Options{RemovalLimit: limit.Limit{Percent: 100, Least: 1}}, since: map[types.NamespacedName]map[string]time.Time{},
 	}
 	owner := types.NamespacedName{Namespace: "argocd", Name: "fleet"}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.GitOpsClustersAnnotation: owner.String()}}}
@@ -56,14 +49,20 @@ func TestReleased_clusterStaysReleasedUntilSelectedAgain(t *testing.T) {
 			intent: intent.Intent{ArgoNamespace: "argocd"}, problem: step.problem, held: map[string]bool{"cluster1": true},
 			secrets: map[string]*corev1.Secret{"cluster1": secret},
 		}
-		agents.has = step.has
 		if step.selected {
 			f.selected = map[string]*clusterv1.ManagedCluster{"cluster1": {}}
 		}
-		holds, _ := r.holds(owner, f, time.Now())
-		if err := r.assign(t.Context(), owner, f, r.keep(owner, f, holds)); err != nil {
+		x := &member{object: &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.Name}}, found: f}
+		x.desired, x.decision = r.holds(owner, f, time.Now())
+		kept, err := r.keep(t.Context(), x, func(string) (own, another bool) { return step.has, false })
+		if err != nil {
 			t.Fatal(err)
 		}
+		released := map[string]bool{}
+		if !kept["cluster1"] {
+			released["cluster1"] = true
+		}
+		r.assignments.set(map[types.NamespacedName]assignment{owner: {"argocd", kept, released}}, agents.Off)
 		if got := r.assignments.Want("argocd", "cluster1"); got.Registered != step.want {
 			t.Errorf("%s: registered is %t", step.what, got.Registered)
 		}

@@ -59,41 +59,31 @@ func addAgents(status agents.Status, known bool, f found, before []metav1.Condit
 	deployed, connected := countAgents(f, status, facts)
 	facts.Agents = append(facts.Agents, deployed, connected)
 	if status.Applications == nil { // not read since the start: as it was before
-		for _, kind := range []string{v1beta1.ConditionOrphaned, v1beta1.ConditionProjectsOverwritten} {
+		for _, kind := range ofApplicationsKinds {
 			if c := meta.FindStatusCondition(before, kind); c != nil {
 				facts.Agents = append(facts.Agents, *c)
 			}
 		}
 	} else {
-		facts.Agents = append(facts.Agents, ofApplications(*status.Applications)...)
+		facts.Agents = append(facts.Agents, ofApplications(*status.Applications, f.intent.ArgoNamespace)...)
 	}
 	for _, w := range status.Plan {
 		facts.Plan = append(facts.Plan, v1beta1.PlannedWrite(w))
 	}
 }
 
-// looked reports whether every selected cluster and its agent were checked. missing are the
-// clusters without a Secret. For those it is known only after the first attempt to create one
-// whether another writer has its name.
-func looked(status agents.Status, known bool, f found, missing []string) bool {
-	if len(missing) > 0 && !f.intent.DryRun {
-		return false
-	}
-	if f.intent.Agent == nil {
-		return true
-	}
-	for cluster := range f.selected {
-		_, conflict := status.Conflicts[cluster]
-		if _, there := status.Agents[cluster]; !there && !conflict {
-			return false
-		}
-	}
-	return known
+// reportsAgents reports whether the status has conditions about agents for this generation.
+func reportsAgents(o *v1beta1.GitOpsCluster) bool {
+	c := meta.FindStatusCondition(o.Status.Conditions, v1beta1.ConditionPrincipalFound)
+	return c != nil && c.ObservedGeneration == o.Generation
 }
+
+// ofApplicationsKinds are the conditions of [ofApplications].
+var ofApplicationsKinds = []string{v1beta1.ConditionOrphaned, v1beta1.ConditionProjectsOverwritten, v1beta1.ConditionApplicationsNotSynced}
 
 // ofApplications are conditions that are there only while something is wrong, and that
 // Ready does not wait for.
-func ofApplications(r applications.Report) []metav1.Condition {
+func ofApplications(r applications.Report, namespace string) []metav1.Condition {
 	var list []metav1.Condition
 	if n := r.Orphaned; n.Count > 0 {
 		list = append(list, condition(v1beta1.ConditionOrphaned, metav1.ConditionTrue, "NoAgent", fmt.Sprintf(
@@ -109,6 +99,11 @@ func ofApplications(r applications.Report) []metav1.Condition {
 		list = append(list, condition(v1beta1.ConditionProjectsOverwritten, metav1.ConditionTrue, "UsedByPullOnly", fmt.Sprintf(
 			"agents write %d AppProjects that only pulled Applications use on the same clusters over theirs, cut to the agents' destinations: %s; set label %s: \"true\" on them, whereupon agents delete them once and ManifestWorks make them again",
 			r.Overwritten.Count, strings.Join(r.Overwritten.First, ", "), argocd.IgnoreSyncLabel)))
+	}
+	if n := r.Unsynced; n.Count > 0 {
+		list = append(list, condition(v1beta1.ConditionApplicationsNotSynced, metav1.ConditionTrue, "NeverCompared", fmt.Sprintf(
+			"the Argo CD of their clusters has never compared %d Applications of other namespaces than %s: %s; name their namespaces in application.namespaces of ConfigMap argocd-cmd-params-cm on the clusters and in spec.agent.allowedNamespaces, and restart that Argo CD",
+			n.Count, namespace, strings.Join(n.First, ", "))))
 	}
 	return list
 }

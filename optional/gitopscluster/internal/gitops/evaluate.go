@@ -219,7 +219,7 @@ func (f found) facts(o *v1beta1.GitOpsCluster, taken func(cluster string) string
 }
 
 // plan returns what a GitOpsCluster that holds clusters would have written.
-func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLabel, everyIn string, clusters map[string]*clusterv1.ManagedCluster, a Agents, others func(cluster string) []string) ([]v1beta1.PlannedWrite, error) {
+func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLabel, everyIn string, clusters map[string]*clusterv1.ManagedCluster, planned func(namespace, cluster string) (string, []byte, error), others func(cluster string) []string) ([]v1beta1.PlannedWrite, error) {
 	var list []v1beta1.PlannedWrite
 	has := slices.Contains(o.Finalizers, intent.GitOpsClusterFinalizer)
 	switch deleting := !o.DeletionTimestamp.IsZero(); {
@@ -248,7 +248,7 @@ func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLab
 		}
 		want.Registered = len(want.Holders) > 0 || namespace == everyIn
 		if want.Registered {
-			shape(a.Planned, &want, namespace, cluster)
+			shape(planned, &want, namespace, cluster)
 		}
 		step, err := clustersecret.Plan(f.secrets[cluster], clusters[cluster], namespace, instanceLabel, want)
 		if err != nil {

@@ -101,7 +101,11 @@ func (r *Reconciler) addOns(ctx context.Context, owner string) ([]string, error)
 	}
 	var names []string
 	for i := range list.Items {
-		if a := &list.Items[i]; a.Name == agent.AddOnName && agent.IsOurs(a) && a.Annotations[agent.OwnerAnnotation] == owner {
+		a := &list.Items[i]
+		if r.agents != nil && !a.DeletionTimestamp.IsZero() {
+			continue // release waits for its agents unless the cluster is released without proof
+		}
+		if a.Name == agent.AddOnName && agent.IsOurs(a) && a.Annotations[agent.OwnerAnnotation] == owner {
 			names = append(names, a.Namespace)
 		}
 	}

@@ -32,10 +32,11 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	if err != nil {
 		return v1beta1.GitOpsClusterStatus{}, err
 	}
-	r := &Reconciler{options: options, assignments: NewAssignments(""), agents: none{}, since: map[types.NamespacedName]map[string]time.Time{}}
+	r := &Reconciler{options: options, assignments: NewAssignments(""), since: map[types.NamespacedName]map[string]time.Time{}}
 	holds, decision := r.holds(key(o), f, time.Now())
+	agentPlan := agents.Off
 	if options.Agents != nil && in.Refusal == nil {
-		if r.agents, err = previewAgents(ctx, reader, agentSpec(o, in, holds), options); err != nil {
+		if agentPlan, err = previewAgents(ctx, reader, agentSpec(o, in, holds), options); err != nil {
 			return v1beta1.GitOpsClusterStatus{}, err
 		}
 	}
@@ -58,9 +59,9 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	facts := f.facts(o, func(string) string { return "" })
 	facts.Decision, facts.Clusters.Leaving = decision, len(decision.Leaving)
 	if in.Refusal == nil {
-		status, known := r.agents.Status(key(o))
+		status, known := agentPlan.Status(key(o))
 		addAgents(status, known, f, o.Status.Conditions, &facts)
-		plan, err := f.plan(o, holds, options.InstanceLabel, h.everyIn, clusters, r.agents, others)
+		plan, err := f.plan(o, holds, options.InstanceLabel, h.everyIn, clusters, agentPlan.Planned, others)
 		if err != nil {
 			return v1beta1.GitOpsClusterStatus{}, err
 		}
@@ -69,8 +70,8 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	return facts.Status(&v1beta1.GitOpsClusterStatus{}, time.Now()), nil
 }
 
-// previewAgents returns what would be done about agents. Agents of other GitOpsClusters stay.
-func previewAgents(ctx context.Context, reader client.Reader, spec agents.Spec, options Options) (Agents, error) {
+// previewAgents returns the plan for the agents of a spec. Other GitOpsClusters keep their agents.
+func previewAgents(ctx context.Context, reader client.Reader, spec agents.Spec, options Options) (*agents.Plan, error) {
 	list := &v1beta1.GitOpsClusterList{}
 	if err := (trimmed{reader}).List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list GitOpsClusters: %w", err)
@@ -82,6 +83,7 @@ func previewAgents(ctx context.Context, reader client.Reader, spec agents.Spec, 
 		}
 	}
 	o := *options.Agents
-	o.Namespaces, o.Limit, o.Registered = options.Namespaces, options.RemovalLimit, registered(trimmed{reader})
+	o.Namespaces, o.Limit, o.Grace = options.Namespaces, options.RemovalLimit, options.Grace
+	o.Registered, o.Secret = registered(trimmed{reader}), secretOf(reader)
 	return agents.Preview(ctx, reader, spec, others, o)
 }

@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
@@ -98,20 +97,4 @@ func (r *Reconciler) lastHeld(ctx context.Context, o *v1beta1.GitOpsCluster, f f
 		}
 	}
 	return going, nil
-}
-
-// holdDeletion leaves everything of a GitOpsCluster that is being deleted as it is, and
-// reports which clusters its user has to confirm.
-func (r *Reconciler) holdDeletion(ctx context.Context, o *v1beta1.GitOpsCluster, f found, pulled []string) (ctrl.Result, error) {
-	living := o.DeepCopy()
-	living.DeletionTimestamp = nil
-	r.agents.Set(agentSpec(living, f.intent, f.held))
-	facts := f.facts(o, func(string) string { return "" })
-	facts.Unconfirmed = pulled
-	status, known := r.agents.Status(key(o))
-	addAgents(status, known, f, o.Status.Conditions, &facts)
-	if err := r.assign(ctx, key(o), f, f.held); err != nil {
-		return ctrl.Result{}, err
-	}
-	return r.status.write(ctx, o, facts, pulledLook)
 }

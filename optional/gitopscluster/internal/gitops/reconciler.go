@@ -5,6 +5,7 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,8 +17,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -27,83 +30,166 @@ import (
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters,verbs=patch
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters/status,verbs=patch
 
-// Reconciler reconciles GitOpsClusters.
+// Reconciler reconciles all GitOpsClusters in one pass, because the owner of a cluster depends on all of
+// them.
 type Reconciler struct {
 	client      client.Client
 	live        client.Reader
 	options     Options
 	gate        *Gate
 	assignments *Assignments
-	agents      Agents
-	status      *statusWriter
-	queue       enqueue.Queue
-	// since has the held clusters that are not selected. Only one worker uses it.
+	// agents installs argocd-agent on clusters. It is nil if clusters are registered only.
+	agents *agents.Reconciler
+	status *statusWriter
+	queue  enqueue.Queue
+	// known are the GitOpsClusters of the last pass.
+	known map[types.NamespacedName]bool
+	// since has, for held clusters that are not selected, the time of that discovery. Only one worker uses
+	// it.
 	since map[types.NamespacedName]map[string]time.Time
 	// confirmed are the GitOpsClusters whose deletion needs no further confirmation.
 	confirmed map[types.NamespacedName]bool
 }
 
-// Reconcile reconciles one GitOpsCluster.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+// everyGitOpsCluster is the request for a pass.
+var everyGitOpsCluster = reconcile.Request{NamespacedName: types.NamespacedName{Name: "gitopsclusters"}}
+
+// pass enqueues a pass.
+func (r *Reconciler) pass() { r.queue.Add(everyGitOpsCluster) }
+
+// member is a GitOpsCluster in a pass.
+type member struct {
+	object *v1beta1.GitOpsCluster
+	found
+	// desired are the clusters that it should hold. holds also has those whose agent is not removed yet.
+	desired, holds map[string]bool
+	decision       intent.Decision
+	// unconfirmed are the clusters whose removal the user has to confirm before it is deleted.
+	unconfirmed []string
+	// err is the reason why nothing of it changes in this pass.
+	err error
+}
+
+// Reconcile reconciles all GitOpsClusters.
+func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	if !r.gate.open.Load() {
-		return ctrl.Result{}, nil // all are reconciled when it opens
+		return ctrl.Result{}, nil // the gate enqueues a pass when it opens
 	}
-	o := &v1beta1.GitOpsCluster{}
-	err := r.client.Get(ctx, request.NamespacedName, o)
-	if apierrors.IsNotFound(err) {
-		delete(r.since, request.NamespacedName)
-		delete(r.confirmed, request.NamespacedName)
-		r.status.forget(request.NamespacedName)
-		r.agents.Delete(request.NamespacedName)
-		return ctrl.Result{}, r.assign(ctx, request.NamespacedName, found{}, nil)
+	all, failed := r.look(ctx)
+	if all == nil {
+		return requeueOnConflict(failed)
 	}
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("get GitOpsCluster %s: %w", request.NamespacedName, err)
+	plan := agents.Off
+	if r.agents != nil {
+		specs := make([]agents.Spec, 0, len(all))
+		for _, x := range all {
+			specs = append(specs, x.spec())
+		}
+		var err error
+		if plan, err = r.agents.MakePlan(ctx, specs); plan == nil {
+			return ctrl.Result{}, errors.Join(failed, err)
+		}
+		failed = errors.Join(failed, err)
 	}
+	if err := r.assign(ctx, all, plan); err != nil {
+		return ctrl.Result{}, errors.Join(failed, err)
+	}
+	look := plan.Look
+	for _, x := range all {
+		result, err := r.finish(ctx, x, plan)
+		failed = errors.Join(failed, err)
+		if result.RequeueAfter > 0 && (look == 0 || result.RequeueAfter < look) {
+			look = result.RequeueAfter
+		}
+	}
+	if failed != nil {
+		return requeueOnConflict(failed)
+	}
+	return ctrl.Result{RequeueAfter: look}, nil
+}
+
+// look returns all GitOpsClusters with the clusters that each of them holds. It returns nil if a read
+// fails, because the owners of clusters are not known then. If a write or a decision fails for one
+// GitOpsCluster, only this one keeps everything as it is.
+func (r *Reconciler) look(ctx context.Context) (all []*member, failed error) {
+	list := &v1beta1.GitOpsClusterList{}
+	if err := r.client.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list GitOpsClusters: %w", err)
+	}
+	r.forget(list)
+	all = make([]*member, 0, len(list.Items))
 	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
-	admitted, err := h.admitted(ctx, o)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	in := intent.Of(o, r.options.settings(admitted))
-	f, err := h.look(ctx, o, in)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if !o.DeletionTimestamp.IsZero() {
-		return r.reconcileDelete(ctx, o, f)
-	}
-	holds, decision := r.holds(key(o), f, time.Now())
-	r.agents.Set(agentSpec(o, in, holds))
-	planned := holds
-	holds = r.keep(key(o), f, holds)
-	facts := f.facts(o, func(cluster string) string { return r.assignments.takenBy(in.ArgoNamespace, cluster) })
-	facts.Decision, facts.Clusters.Leaving = decision, len(decision.Leaving)
-	status, known := r.agents.Status(key(o))
-	addAgents(status, known, f, o.Status.Conditions, &facts)
-	r.addKept(f, holds, decision.Go, &facts)
-	if in.DryRun {
-		agents := facts.Plan
-		if facts.Plan, err = r.plan(ctx, h, o, f, planned); err != nil {
-			return ctrl.Result{}, err
+	for i := range list.Items {
+		o := &list.Items[i]
+		if !o.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(o, intent.GitOpsClusterFinalizer) {
+			continue // released
 		}
-		facts.Plan = append(facts.Plan, agents...)
-		holds = f.held // as it is
-	} else if in.Refusal == nil {
-		if err := r.finalizer(ctx, o, true); err != nil {
-			return requeueOnConflict(err)
+		admitted, err := h.admitted(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		f, err := h.look(ctx, o, intent.Of(o, r.options.settings(admitted)))
+		if err != nil {
+			return nil, err
+		}
+		x := &member{object: o, found: f}
+		if x.err = r.decide(ctx, x); x.err != nil {
+			x.desired, failed = f.held, errors.Join(failed, x.err)
+		}
+		all = append(all, x)
+	}
+	return all, failed
+}
+
+// decide sets the clusters that a GitOpsCluster should hold. It adds our finalizer before anything is
+// created for the GitOpsCluster.
+func (r *Reconciler) decide(ctx context.Context, x *member) (err error) {
+	if x.object.DeletionTimestamp.IsZero() {
+		x.desired, x.decision = r.holds(key(x.object), x.found, time.Now())
+		if x.intent.DryRun || x.intent.Refusal != nil {
+			return nil
+		}
+		return r.finalizer(ctx, x.object, true)
+	}
+	x.desired = map[string]bool{}
+	pulled, err := r.unconfirmed(ctx, x.object, x.found)
+	switch {
+	case err != nil || x.intent.DryRun:
+		return err
+	case len(pulled) > 0:
+		x.unconfirmed, x.desired = pulled, x.held
+	default:
+		r.confirmed[key(x.object)] = true
+	}
+	return nil
+}
+
+// spec returns the desired agents of a GitOpsCluster.
+func (x *member) spec() agents.Spec {
+	o := x.object
+	if len(x.unconfirmed) > 0 || x.err != nil {
+		o = o.DeepCopy()
+		o.DeletionTimestamp = nil // nothing is removed yet
+	}
+	a := agentSpec(o, x.intent, x.desired)
+	a.DryRun = a.DryRun || x.err != nil
+	return a
+}
+
+// forget deletes the state of GitOpsClusters that do not exist any more.
+func (r *Reconciler) forget(list *v1beta1.GitOpsClusterList) {
+	there := map[types.NamespacedName]bool{}
+	for i := range list.Items {
+		there[key(&list.Items[i])] = true
+	}
+	for owner := range r.known {
+		if !there[owner] {
+			delete(r.since, owner)
+			delete(r.confirmed, owner)
+			r.status.forget(owner)
 		}
 	}
-	if err := r.assign(ctx, key(o), f, holds); err != nil {
-		return ctrl.Result{}, err
-	}
-	if wait := r.status.waits(o, in, looked(status, known, f, facts.Missing)); wait > 0 {
-		if decision.Look > 0 {
-			wait = min(wait, decision.Look)
-		}
-		return ctrl.Result{RequeueAfter: wait}, nil
-	}
-	return r.status.write(ctx, o, facts, decision.Look)
+	r.known = there
 }
 
 // holds returns the clusters that a GitOpsCluster holds from now on: the selected ones, and those
@@ -153,107 +239,154 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 	return holds, decision
 }
 
-// assign passes to package register which clusters a GitOpsCluster holds, and which it has
-// released.
-func (r *Reconciler) assign(ctx context.Context, owner types.NamespacedName, f found, holds map[string]bool) error {
-	released := map[string]bool{}
-	for cluster := range f.held {
-		if !holds[cluster] {
-			released[cluster] = true
+// assign passes to package register which clusters each GitOpsCluster holds, and which it has released.
+func (r *Reconciler) assign(ctx context.Context, all []*member, plan *agents.Plan) error {
+	held := map[types.NamespacedName]assignment{}
+	for _, x := range all {
+		x.holds = x.held
+		if !x.intent.DryRun && x.err == nil && len(x.unconfirmed) == 0 {
+			var err error
+			if x.holds, err = r.keep(ctx, x, func(cluster string) (own, another bool) {
+				return plan.Has(key(x.object), x.intent.ArgoNamespace, cluster), plan.IsTaken(key(x.object), cluster)
+			}); err != nil {
+				return err
+			}
+		}
+		released := map[string]bool{}
+		for cluster := range x.held {
+			if !x.holds[cluster] {
+				released[cluster] = true
+			}
+		}
+		held[key(x.object)] = assignment{x.intent.ArgoNamespace, x.holds, released}
+	}
+	var further []string
+	if !r.assignments.decided() {
+		var err error
+		if further, err = r.ownSecrets(ctx); err != nil {
+			return err
 		}
 	}
-	news, last := r.assignments.set(owner, assignment{f.intent.ArgoNamespace, holds, released})
-	r.assignments.enqueue(news...)
-	if last {
-		return r.recheckSecrets(ctx)
+	if r.agents != nil {
+		further = append(further, r.agents.Apply(plan)...)
 	}
+	r.assignments.set(held, plan, further...)
 	return nil
 }
 
-// recheckSecrets makes package register check every Secret of ours, once every GitOpsCluster was
-// reconciled. Until then, a Secret without a holder has stayed.
-func (r *Reconciler) recheckSecrets(ctx context.Context) error {
+// ownSecrets returns the clusters that have a Secret of ours. Until the first pass, a Secret without a
+// holder stays.
+func (r *Reconciler) ownSecrets(ctx context.Context) (clusters []string, err error) {
 	for _, namespace := range r.options.Namespaces {
 		secrets := &corev1.SecretList{}
 		if err := r.client.List(ctx, secrets, client.InNamespace(namespace), clustersecret.Selector); err != nil {
-			return fmt.Errorf("list cluster Secrets of %s: %w", namespace, err)
+			return nil, fmt.Errorf("list cluster Secrets of %s: %w", namespace, err)
 		}
 		for i := range secrets.Items {
 			if clustersecret.IsOwn(&secrets.Items[i]) {
-				r.assignments.enqueue(clustersecret.ClusterName(&secrets.Items[i]))
+				clusters = append(clusters, clustersecret.ClusterName(&secrets.Items[i]))
 			}
 		}
 	}
-	return nil
+	return clusters, nil
 }
 
-// reconcileDelete releases a GitOpsCluster that is being deleted once none of its clusters
-// is left.
-func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (ctrl.Result, error) {
-	if !controllerutil.ContainsFinalizer(o, intent.GitOpsClusterFinalizer) {
-		return ctrl.Result{}, nil
+// keep returns the clusters that a GitOpsCluster should hold, and those whose agent is not removed yet,
+// because their Secret is removed last. It does not return a released cluster. Its agent was removed,
+// and a state or Secret that contradicts that is old.
+func (r *Reconciler) keep(ctx context.Context, x *member, has func(cluster string) (own, another bool)) (map[string]bool, error) {
+	kept := maps.Clone(x.desired)
+	for cluster := range x.held {
+		if kept[cluster] || r.assignments.hasReleased(key(x.object), x.intent.ArgoNamespace, cluster) {
+			continue
+		}
+		stays, another := has(cluster)
+		if !stays && !another && x.hasAgent(cluster) {
+			gone := false
+			if r.agents != nil {
+				var err error
+				if gone, err = r.agents.Gone(ctx, cluster); err != nil {
+					return nil, err
+				}
+			}
+			stays = !gone
+		}
+		if stays {
+			kept[cluster] = true
+		}
 	}
-	pulled, err := r.unconfirmed(ctx, o, f)
-	if err != nil {
-		return ctrl.Result{}, err
+	return kept, nil
+}
+
+// finish writes the status of a GitOpsCluster. If it is being deleted, finish releases it.
+func (r *Reconciler) finish(ctx context.Context, x *member, plan *agents.Plan) (ctrl.Result, error) {
+	status, known := plan.Status(key(x.object))
+	if x.err != nil || !known && reportsAgents(x.object) {
+		return ctrl.Result{}, nil // the status stays, and another pass follows
 	}
-	if len(pulled) > 0 && !f.intent.DryRun {
-		return r.holdDeletion(ctx, o, f, pulled)
+	facts := x.facts(x.object, func(cluster string) string { return r.assignments.takenBy(x.intent.ArgoNamespace, cluster) })
+	facts.Decision, facts.Unconfirmed = x.decision, x.unconfirmed
+	if !facts.Deleting {
+		facts.Clusters.Leaving = len(x.decision.Leaving)
 	}
-	if !f.intent.DryRun {
-		r.confirmed[key(o)] = true
-	}
-	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
-	facts := f.facts(o, func(string) string { return "" })
-	r.agents.Set(agentSpec(o, f.intent, nil))
-	status, known := r.agents.Status(key(o))
-	addAgents(status, known, f, o.Status.Conditions, &facts)
-	if f.intent.DryRun {
-		plan, err := r.plan(ctx, h, o, f, map[string]bool{})
+	addAgents(status, known, x.found, x.object.Status.Conditions, &facts)
+	r.addKept(x.found, x.holds, x.decision.Go, &facts)
+	if x.intent.DryRun {
+		list, err := r.plan(ctx, x, plan)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		facts.Plan = append(plan, facts.Plan...)
-		if err := r.assign(ctx, key(o), f, f.held); err != nil {
-			return ctrl.Result{}, err
-		}
-		return r.status.write(ctx, o, facts, 0)
+		facts.Plan = append(list, facts.Plan...)
 	}
-	if err := r.assign(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
-		return ctrl.Result{}, err
+	switch {
+	case len(x.unconfirmed) > 0:
+		return r.status.write(ctx, x.object, facts, pulledLook)
+	case facts.Deleting && !x.intent.DryRun:
+		return r.release(ctx, x, plan, facts)
 	}
-	if facts.Leftover, err = r.leftover(ctx, o, f); err != nil {
+	return r.status.write(ctx, x.object, facts, x.decision.Look)
+}
+
+// release removes the finalizer of a GitOpsCluster that is being deleted, once it has no cluster left.
+func (r *Reconciler) release(ctx context.Context, x *member, plan *agents.Plan, facts intent.Facts) (ctrl.Result, error) {
+	var err error
+	if facts.Leftover, err = r.leftover(ctx, x.object, x.found); err != nil {
 		return ctrl.Result{}, err
 	}
 	if facts.Leftover != "" {
-		return r.status.write(ctx, o, facts, pulledLook)
+		return r.status.write(ctx, x.object, facts, pulledLook)
 	}
-	left, err := r.left(ctx, o, f)
+	left, err := r.left(ctx, x, plan)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if left {
-		return r.status.write(ctx, o, facts, time.Second)
+		return r.status.write(ctx, x.object, facts, time.Second)
 	}
-	return requeueOnConflict(r.finalizer(ctx, o, false))
+	return ctrl.Result{}, r.finalizer(ctx, x.object, false)
 }
 
-// left reports whether something of a GitOpsCluster exists. The cache may not have a new Secret
-// yet.
-func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (bool, error) {
-	if f.notAllowed() {
+// left reports whether something of a GitOpsCluster exists. Caches may not have new objects yet.
+func (r *Reconciler) left(ctx context.Context, x *member, plan *agents.Plan) (bool, error) {
+	if x.notAllowed() {
 		return false, nil // or leftover would have found it
 	}
-	if !r.agents.Left(key(o)) {
+	if !plan.Left(key(x.object), x.intent.ArgoNamespace) {
 		return true, nil
 	}
-	if len(f.held) > 0 || r.assignments.inUse(key(o)) {
-		r.assignments.enqueue(slices.Sorted(maps.Keys(f.held))...)
+	if len(x.held) > 0 || r.assignments.inUse(key(x.object)) {
+		r.assignments.enqueue(slices.Sorted(maps.Keys(x.held))...)
 		return true, nil
 	}
-	live := found{intent: f.intent}
+	if r.agents != nil {
+		addOns, err := r.addOns(ctx, key(x.object).String())
+		if err != nil || slices.ContainsFunc(addOns, func(cluster string) bool { return !plan.Assigned(cluster) }) {
+			return true, err
+		}
+	}
+	live := found{intent: x.intent}
 	// The cached list of others is sufficient. The Secrets have to be the present ones.
-	err := hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.lookAtSecrets(ctx, o, &live)
+	err := hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.lookAtSecrets(ctx, x.object, &live)
 	return len(live.held) > 0, err
 }
 
@@ -276,35 +409,21 @@ func (r *Reconciler) finalizer(ctx context.Context, o *v1beta1.GitOpsCluster, wa
 }
 
 func requeueOnConflict(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) { // the cache has the existing Secret the next time
 		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	}
 	return ctrl.Result{}, err
 }
 
-// plan returns what would be written for a GitOpsCluster that holds clusters.
-func (r *Reconciler) plan(ctx context.Context, h hubReader, o *v1beta1.GitOpsCluster, f found, holds map[string]bool) ([]v1beta1.PlannedWrite, error) {
-	clusters, err := h.clusters(ctx, f)
+// plan returns what gitopscluster would write for a GitOpsCluster.
+func (r *Reconciler) plan(ctx context.Context, x *member, plan *agents.Plan) ([]v1beta1.PlannedWrite, error) {
+	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
+	clusters, err := h.clusters(ctx, x.found)
 	if err != nil {
 		return nil, err
 	}
-	others := func(cluster string) []string { return r.assignments.others(key(o), f.intent.ArgoNamespace, cluster) }
-	return f.plan(o, holds, r.options.InstanceLabel, h.everyIn, clusters, r.agents, others)
-}
-
-// keep adds to holds the clusters whose agent is not removed yet, because their Secret is removed
-// last. It also adds a cluster if that is unknown. It does not add a released cluster. Its agent
-// was removed, and a state or Secret that contradicts that is old.
-func (r *Reconciler) keep(owner types.NamespacedName, f found, holds map[string]bool) map[string]bool {
-	_, known := r.agents.Status(owner)
-	kept := maps.Clone(holds)
-	for cluster := range f.held {
-		if r.assignments.hasReleased(owner, f.intent.ArgoNamespace, cluster) {
-			continue
-		}
-		if !known || r.agents.Has(owner, f.intent.ArgoNamespace, cluster) || r.options.Agents == nil && f.hasAgent(cluster) {
-			kept[cluster] = true
-		}
+	others := func(cluster string) []string {
+		return r.assignments.others(key(x.object), x.intent.ArgoNamespace, cluster)
 	}
-	return kept
+	return x.found.plan(x.object, x.desired, r.options.InstanceLabel, h.everyIn, clusters, plan.Planned, others)
 }

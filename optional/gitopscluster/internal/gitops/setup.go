@@ -53,10 +53,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments
 	assignments := NewAssignments(options.everyIn())
 	recorder := mgr.GetEventRecorder("gitopscluster")
 	r := &Reconciler{
-		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options, gate: newGate(mgr, options), assignments: assignments, agents: none{},
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options, gate: newGate(mgr, options), assignments: assignments,
 		status: &statusWriter{client: mgr.GetClient(), recorder: recorder, wrote: map[types.NamespacedName]written{}},
 		since:  map[types.NamespacedName]map[string]time.Time{}, confirmed: map[types.NamespacedName]bool{},
 	}
+	assignments.changed = r.pass
 	if options.Agents != nil {
 		if err := r.bringAgents(ctx, mgr, *options.Agents, recorder); err != nil {
 			return nil, err
@@ -69,29 +70,29 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments
 }
 
 // bringAgents adds what brings argocd-agent to clusters.
-func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents.Options, recorder events.EventRecorder) error {
+func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents.Options, recorder events.EventRecorder) (err error) {
 	o.Namespaces, o.Limit = r.options.Namespaces, r.options.RemovalLimit
 	o.Grace = r.options.Grace
-	o.Secret = func(namespace, cluster string) (holders []string, digest string, err error) {
+	o.Secret = secretOf(r.client)
+	o.Registered = registered(r.client)
+	o.Abandoned = func(owner types.NamespacedName, cluster string, kept []pki.Issued) {
+		recordAbandoned(recorder, owner, cluster, kept)
+	}
+	r.agents, err = agents.Setup(ctx, mgr, o, everyGitOpsCluster)
+	return err
+}
+
+// secretOf returns a function that returns the holders of a cluster's Secret, and the digest of the
+// config in it.
+func secretOf(reader client.Reader) func(namespace, cluster string) (holders []string, digest string, err error) {
+	return func(namespace, cluster string) ([]string, string, error) {
 		secret := &corev1.Secret{}
-		err = r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: clustersecret.Name(cluster)}, secret, client.UnsafeDisableDeepCopy)
+		err := reader.Get(context.Background(), types.NamespacedName{Namespace: namespace, Name: clustersecret.Name(cluster)}, secret, client.UnsafeDisableDeepCopy)
 		if err != nil || !clustersecret.IsOwn(secret) {
 			return nil, "", client.IgnoreNotFound(err)
 		}
 		return clustersecret.Holders(secret), secret.Annotations[contract.ConfigDigestAnnotation], nil
 	}
-	o.Registered = registered(r.client)
-	o.Changed = r.assignments.notifyChanged
-	o.Reshaped = r.assignments.enqueue
-	o.Abandoned = func(owner types.NamespacedName, cluster string, kept []pki.Issued) {
-		recordAbandoned(recorder, owner, cluster, kept)
-	}
-	reconciler, err := agents.Setup(ctx, mgr, o)
-	if err != nil {
-		return err
-	}
-	r.agents, r.assignments.agents = reconciler, reconciler
-	return nil
 }
 
 // registered returns the clusters that another writer has registered with Argo CD, and whether one
@@ -128,69 +129,38 @@ func (s *starter) Start(ctx context.Context) error {
 	if !r.gate.wait(ctx) {
 		return nil
 	}
-	list := &v1beta1.GitOpsClusterList{}
-	err := r.client.List(ctx, list) // waits for the cache
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("list GitOpsClusters: %w", err)
-	}
-	owners := make([]types.NamespacedName, len(list.Items))
-	for i := range list.Items {
-		owners[i] = key(&list.Items[i])
-	}
-	r.assignments.start(owners)
-	r.agents.Start(owners)
-	r.assignments.onChange(func(namespace string) { r.queue.Add(r.of(ctx, namespace)...) })
 	if err := r.control(s.mgr); err != nil {
 		return err
 	}
-	r.gate.watch(ctx, func() { r.queue.Add(r.of(ctx, "")...) })
+	r.pass() // even if there is no GitOpsCluster
+	r.gate.watch(ctx, r.pass)
 	return nil
 }
 
 // control adds the controller to the manager, which starts it.
 func (r *Reconciler) control(mgr ctrl.Manager) error {
-	err := ctrl.NewControllerManagedBy(mgr).
+	pass := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{everyGitOpsCluster}
+	})
+	c := ctrl.NewControllerManagedBy(mgr).
 		Named("gitops").
-		For(&v1beta1.GitOpsCluster{}, builder.WithPredicates(specChanged)).
-		Watches(&clusterv1beta1.Placement{}, handler.EnqueueRequestsFromMapFunc(r.byPlacement(func(o client.Object) string { return o.GetName() }))).
-		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.byPlacement(func(o client.Object) string { return o.GetLabels()[clusterv1beta1.PlacementLabel] }))).
-		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.of(ctx, "") }), builder.WithPredicates(acceptanceChanged)).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request { return r.of(ctx, o.GetName()) })).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request { return r.of(ctx, o.GetNamespace()) })).
+		Watches(&v1beta1.GitOpsCluster{}, pass, builder.WithPredicates(specChanged)).
+		Watches(&clusterv1beta1.Placement{}, pass).
+		Watches(&clusterv1beta1.PlacementDecision{}, pass).
+		Watches(&clusterv1.ManagedCluster{}, pass, builder.WithPredicates(acceptanceChanged)).
+		Watches(&corev1.Namespace{}, pass).
+		Watches(&corev1.Secret{}, pass).
 		WatchesRawSource(r.queue.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: r.options.Backoff}).
-		Complete(r)
-	if err != nil {
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: r.options.Backoff})
+	if r.agents != nil {
+		for _, s := range r.agents.Sources() {
+			c.WatchesRawSource(s)
+		}
+	}
+	if err := c.Complete(r); err != nil {
 		return fmt.Errorf("set up GitOpsClusters: %w", err)
 	}
 	return nil
-}
-
-// of returns the GitOpsClusters of an Argo CD, all with "".
-func (r *Reconciler) of(ctx context.Context, namespace string) []reconcile.Request {
-	return r.matching(ctx, func(o *v1beta1.GitOpsCluster) bool { return namespace == "" || intent.ArgoNamespace(o) == namespace })
-}
-
-func (r *Reconciler) matching(ctx context.Context, match func(*v1beta1.GitOpsCluster) bool, opts ...client.ListOption) []reconcile.Request {
-	list := &v1beta1.GitOpsClusterList{}
-	if err := r.client.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list GitOpsClusters")
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		if match(&list.Items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: key(&list.Items[i])})
-		}
-	}
-	return requests
-}
-
-// byPlacement returns the GitOpsClusters of the Placement that name returns.
-func (r *Reconciler) byPlacement(name func(client.Object) string) handler.MapFunc {
-	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		return r.matching(ctx, func(g *v1beta1.GitOpsCluster) bool { return g.Spec.PlacementRef.Name == name(o) }, client.InNamespace(o.GetNamespace()))
-	}
 }
 
 // specChanged lets through what we do not write ourselves.

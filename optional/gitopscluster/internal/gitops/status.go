@@ -25,8 +25,6 @@ const (
 	fieldOwner = "multicluster-integrations-gitops"
 	// debounce is the least time between two writes of one status.
 	debounce = time.Second
-	// lookedWithin is how long after a start the first check of all clusters may take.
-	lookedWithin = time.Minute
 )
 
 // written is the last write of a status.
@@ -41,25 +39,6 @@ type statusWriter struct {
 	client   client.Client
 	recorder events.EventRecorder
 	wrote    map[types.NamespacedName]written
-	began    time.Time // of the first status after the start
-}
-
-// waits returns how long a status from before the start stays. It stays until each cluster was
-// checked, so that a restart does not report clusters as not connected or not registered. It stays
-// for a minute at most, so that one cluster that cannot be checked affects only itself.
-func (w *statusWriter) waits(o *v1beta1.GitOpsCluster, in intent.Intent, looked bool) time.Duration {
-	kind := v1beta1.ConditionClustersRegistered
-	if in.Agent != nil {
-		kind = v1beta1.ConditionPrincipalFound
-	}
-	c := meta.FindStatusCondition(o.Status.Conditions, kind)
-	if _, wrote := w.wrote[key(o)]; looked || wrote || in.Refusal != nil || c == nil || c.ObservedGeneration != o.Generation {
-		return 0
-	}
-	if w.began.IsZero() {
-		w.began = time.Now()
-	}
-	return time.Until(w.began.Add(lookedWithin))
 }
 
 // write writes the status of facts, once for each change. look is the delay until the next check.
@@ -90,7 +69,7 @@ func (w *statusWriter) write(ctx context.Context, o *v1beta1.GitOpsCluster, fact
 // announce logs, and records an Event, when a GitOpsCluster turns ready or is not ready
 // for another reason.
 func (w *statusWriter) announce(ctx context.Context, before, o *v1beta1.GitOpsCluster) {
-	for _, kind := range []string{v1beta1.ConditionOrphaned, v1beta1.ConditionProjectsOverwritten} {
+	for _, kind := range ofApplicationsKinds {
 		if c := meta.FindStatusCondition(o.Status.Conditions, kind); c != nil && meta.FindStatusCondition(before.Status.Conditions, kind) == nil {
 			w.recorder.Eventf(o, nil, corev1.EventTypeWarning, kind, "Reconcile", "%s", c.Message)
 		}

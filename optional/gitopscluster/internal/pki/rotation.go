@@ -156,11 +156,6 @@ func AuthorityDue(certificate *x509.Certificate) time.Time {
 	return certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) * 8 / 10)
 }
 
-// ChangeDue reports whether the CA is being changed, or has to be.
-func (a Authorities) ChangeDue(facts Facts) bool {
-	return a.Next != nil || len(a.former()) > 0 || facts.Requested || !facts.Now.Before(AuthorityDue(a.Signing.Certificate))
-}
-
 // Advance returns what is to be stored after the next step, or the step that waits.
 func Advance(is Authorities, facts Facts) (Authorities, Step, Waiting, error) {
 	switch {
@@ -176,7 +171,7 @@ func Advance(is Authorities, facts Facts) (Authorities, Step, Waiting, error) {
 			return is, NoStep, waiting, nil
 		}
 		return Authorities{Signing: is.Signing, Trusted: []*x509.Certificate{is.Signing.Certificate}}, Drop, Waiting{}, nil
-	case is.ChangeDue(facts):
+	case facts.Requested || !facts.Now.Before(AuthorityDue(is.Signing.Certificate)):
 		next, err := NewAuthority(facts.Now, facts.Life)
 		if err != nil {
 			return is, NoStep, Waiting{}, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,61 +28,84 @@ func (f *Fleet) Leave(ctx context.Context, cluster string, abandoned bool) (done
 	if err != nil {
 		return false, "", err
 	}
-	state := status.ClusterOf(cluster, managed)
-	if !state.Exists || abandoned && (!state.Available || !managed.Spec.HubAcceptsClient) {
+	if Lost(cluster, managed, abandoned) {
 		return f.abandon(ctx, cluster)
 	}
-	if abandoned && state.Available {
-		defer func() {
-			if waitingFor != "" {
-				waitingFor += "; annotation deletion-policy: abandon counts once Open Cluster Management reports the cluster as unavailable, up to five minutes after it went silent"
-			}
-		}()
-	}
-	work, err := own(ctx, f, cluster, agent.WorkName, &workv1.ManifestWork{})
-	if err != nil {
+	l := Leaving{Name: cluster, Cluster: managed, Abandoned: abandoned}
+	if l.Work, err = own(ctx, f, cluster, agent.WorkName, &workv1.ManifestWork{}); err != nil {
 		return false, "", err
 	}
-	if work != nil {
-		return false, waiting("its work agent to remove argocd-agent (ManifestWork "+agent.WorkName+")", state), f.delete(ctx, work)
-	}
-	addOn, err := own(ctx, f, cluster, agent.AddOnName, &addonv1alpha1.ManagedClusterAddOn{})
-	if err != nil {
-		return false, "", err
-	}
-	look, err := own(ctx, f, cluster, agent.LeavingWorkName, &workv1.ManifestWork{})
-	if err != nil {
-		return false, "", err
-	}
-	return f.removeKey(ctx, state, addOn, look)
-}
-
-// removeKey continues after the agent is removed. It creates the work that checks for the key
-// before it deletes the add-on. Otherwise nothing would show after a restart that a proof is
-// missing.
-func (f *Fleet) removeKey(ctx context.Context, cluster status.Cluster, addOn *addonv1alpha1.ManagedClusterAddOn, look *workv1.ManifestWork) (bool, string, error) {
-	key := waiting("its registration agent to remove Secret "+agent.ClientSecretName+"; if that one has restarted meanwhile, delete the Secret on the cluster", cluster)
-	switch {
-	case addOn != nil && look == nil:
-		want, err := agent.LeavingWork(addOn)
-		if err != nil {
+	if l.Work == nil {
+		if l.AddOn, err = own(ctx, f, cluster, agent.AddOnName, &addonv1alpha1.ManagedClusterAddOn{}); err != nil {
 			return false, "", err
 		}
-		if err := f.client.Create(ctx, want, client.FieldOwner(fieldOwner)); err != nil {
-			return false, "", fmt.Errorf("create ManifestWork %s/%s: %w", want.Namespace, want.Name, err)
+		if l.Look, err = own(ctx, f, cluster, agent.LeavingWorkName, &workv1.ManifestWork{}); err != nil {
+			return false, "", err
 		}
-		return false, key, nil
-	case addOn != nil:
-		ctrl.LoggerFrom(ctx).Info("removing the add-on of argocd-agent", "cluster", cluster.Name)
-		return false, key, f.delete(ctx, addOn)
-	case look == nil:
-		return true, "", nil
-	case !look.DeletionTimestamp.IsZero():
-		return false, waiting("its work agent to release ManifestWork "+agent.LeavingWorkName, cluster), nil
-	case !agent.KeyGone(look):
-		return false, key, nil
 	}
-	return false, waiting("its work agent to release ManifestWork "+agent.LeavingWorkName, cluster), f.delete(ctx, look)
+	waitingFor = l.WaitsFor()
+	return waitingFor == "", waitingFor, f.step(ctx, l)
+}
+
+// step performs the next step. It creates the work that checks for the key before it deletes the
+// add-on. Otherwise nothing would show after a restart that a proof is missing.
+func (f *Fleet) step(ctx context.Context, l Leaving) error {
+	switch {
+	case l.Work != nil:
+		return f.delete(ctx, l.Work)
+	case l.AddOn != nil && l.Look == nil:
+		want, err := agent.LeavingWork(l.AddOn)
+		if err != nil {
+			return err
+		}
+		if err := f.client.Create(ctx, want, client.FieldOwner(fieldOwner)); err != nil {
+			return fmt.Errorf("create ManifestWork %s/%s: %w", want.Namespace, want.Name, err)
+		}
+	case l.AddOn != nil:
+		ctrl.LoggerFrom(ctx).Info("removing the add-on of argocd-agent", "cluster", l.AddOn.Namespace)
+		return f.delete(ctx, l.AddOn)
+	case l.Look != nil && agent.KeyGone(l.Look):
+		return f.delete(ctx, l.Look)
+	}
+	return nil
+}
+
+// Lost reports whether a cluster is released without a proof that its agent was removed. cluster is nil
+// if there is no such ManagedCluster.
+func Lost(name string, cluster *clusterv1.ManagedCluster, abandoned bool) bool {
+	state := status.ClusterOf(name, cluster)
+	return !state.Exists || abandoned && (!state.Available || !cluster.Spec.HubAcceptsClient)
+}
+
+// Leaving has the objects that the hub still has for an agent that is being removed from its cluster.
+type Leaving struct {
+	Name string
+	// Cluster is nil if there is no such ManagedCluster.
+	Cluster    *clusterv1.ManagedCluster
+	Abandoned  bool
+	Work, Look *workv1.ManifestWork
+	AddOn      *addonv1alpha1.ManagedClusterAddOn
+}
+
+// WaitsFor returns a message that names what the next step waits for. It is empty if nothing is left.
+func (l Leaving) WaitsFor() string {
+	cluster := status.ClusterOf(l.Name, l.Cluster)
+	what := ""
+	switch {
+	case l.Work != nil:
+		what = "its work agent to remove argocd-agent (ManifestWork " + agent.WorkName + ")"
+	case l.AddOn == nil && l.Look == nil:
+		return ""
+	case l.AddOn == nil && (!l.Look.DeletionTimestamp.IsZero() || agent.KeyGone(l.Look)):
+		what = "its work agent to release ManifestWork " + agent.LeavingWorkName
+	default:
+		what = "its registration agent to remove Secret " + agent.ClientSecretName + "; if that one has restarted meanwhile, delete the Secret on the cluster"
+	}
+	waitingFor := waiting(what, cluster)
+	if l.Abandoned && cluster.Available {
+		waitingFor += "; annotation deletion-policy: abandon counts once Open Cluster Management reports the cluster as unavailable, up to five minutes after it went silent"
+	}
+	return waitingFor
 }
 
 func waiting(what string, cluster status.Cluster) string {
@@ -95,15 +119,17 @@ func waiting(what string, cluster status.Cluster) string {
 	return "managed cluster " + cluster.Name + " is not available" + since + ": waiting for " + what
 }
 
+// everything returns the objects that the hub has for an agent, in the order of their deletion.
+func everything() []client.Object {
+	work, addOn, look := &workv1.ManifestWork{}, &addonv1alpha1.ManagedClusterAddOn{}, &workv1.ManifestWork{}
+	work.Name, addOn.Name, look.Name = agent.WorkName, agent.AddOnName, agent.LeavingWorkName
+	return []client.Object{work, addOn, look}
+}
+
 // abandon deletes everything at once and waits for nothing: nothing reports any more.
 func (f *Fleet) abandon(ctx context.Context, cluster string) (bool, string, error) {
-	for _, step := range []struct {
-		name string
-		o    client.Object
-	}{
-		{agent.WorkName, &workv1.ManifestWork{}}, {agent.AddOnName, &addonv1alpha1.ManagedClusterAddOn{}}, {agent.LeavingWorkName, &workv1.ManifestWork{}},
-	} {
-		found, err := own(ctx, f, cluster, step.name, step.o)
+	for _, o := range everything() {
+		found, err := own(ctx, f, cluster, o.GetName(), o)
 		if err != nil {
 			return false, "", err
 		}
@@ -136,4 +162,15 @@ func own[T client.Object](ctx context.Context, f *Fleet, cluster, name string, o
 		return none, err
 	}
 	return found, nil
+}
+
+// Gone reports whether the hub has no object for the agent of a cluster, or only objects that are being
+// deleted. It reads the API server.
+func (f *Fleet) Gone(ctx context.Context, cluster string) (bool, error) {
+	for _, o := range everything() {
+		if found, err := own(ctx, f, cluster, o.GetName(), o); err != nil || found != nil && found.GetDeletionTimestamp().IsZero() {
+			return false, err
+		}
+	}
+	return true, nil
 }
