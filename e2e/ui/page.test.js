@@ -237,7 +237,8 @@ test('twenty thousand Applications: the first paint', {timeout: 300_000}, () => 
 test('twenty thousand Applications: a change is on the screen within three seconds, idle and in a storm of 200 a second', {timeout: 300_000}, () => large(1000, 20, async (there) => {
   const put = (n, Health) => there.change({Namespace: 'team-checkout', Set: 'checkout-api', Row: {Name: `probe-${n}`, Cluster: `eu-west-0${n}`, Health}});
   for (const n of [1, 2, 3]) put(n, 'Healthy');
-  await page.goto(`${there.url}/sets/team-checkout/checkout-api`);
+  // The page may be a second old, and an open page does not add rows unasked.
+  do await page.goto(`${there.url}/sets/team-checkout/checkout-api`); while (await page.locator('[href$="/probe-3"]').count() === 0);
   await live();
   for (const storm of [false, true]) {
     const blown = storm && setInterval(() => { for (let n = 0; n < 10; n++) there.change({Namespace: 'team-search', Set: `search-api-${n + 2}`, Row: {Name: `x${n}`, Cluster: 'eu-west-01', Revision: String(Math.random())}}); put(2, 'Healthy'); put(3, Math.random() < 0.5 ? 'Missing' : 'Healthy'); }, 50);
@@ -275,6 +276,7 @@ test('a million cells are drawn at once and stay smooth', {timeout: 300_000}, ()
     return {frame: waits[60], slow: waits[114], heap: performance.memory.usedJSHeapSize, drawn: Math.max(...performance.getEntriesByName('map').map((m) => m.duration))};
   });
   console.log(`# a million cells: shown after ${Math.round(shown)} ms, drawn in ${Math.round(seen.drawn)} ms; a frame ${Math.round(seen.frame)} ms, 95 of 100 within ${Math.round(seen.slow)} ms; heap of the tab ${Math.round(seen.heap / 2 ** 20)} MiB`);
-  assert.match(await page.getAttribute('.map canvas', 'aria-label'), /10000 ApplicationSets on 100 clusters/);
+  // The fleet has three more ApplicationSets, of Applications that are not delivered.
+  assert.match(await page.getAttribute('.map canvas', 'aria-label'), /10003 ApplicationSets on 100 clusters/);
   assert.ok(seen.frame <= 50 && seen.drawn <= 1000 && seen.heap < 150 * 2 ** 20, JSON.stringify(seen));
 }));
