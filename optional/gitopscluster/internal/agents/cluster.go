@@ -63,7 +63,7 @@ func (r *Reconciler) present(ctx context.Context, specs []Spec) (map[string]pres
 		if err == nil {
 			p.cluster, p.available = cluster, status.ClusterOf(name, cluster).Available
 		}
-		if p.owner, p.namespace, err = r.ownerOf(name, p.addOn, specs); err != nil {
+		if p.owner, p.namespace, err = r.ownerOf(ctx, name, p.addOn, specs); err != nil {
 			return nil, err
 		}
 		there[name] = p
@@ -75,13 +75,13 @@ func (r *Reconciler) present(ctx context.Context, specs []Spec) (map[string]pres
 // is not configured. A managed cluster may write its works, so they do not count. Once the add-on is
 // deleted, the cluster Secret decides, which gitopscluster deletes after the agent. If another writer
 // has that Secret, the owner is empty.
-func (r *Reconciler) ownerOf(cluster string, addOn *addonv1alpha1.ManagedClusterAddOn, specs []Spec) (owner types.NamespacedName, namespace string, err error) {
+func (r *Reconciler) ownerOf(ctx context.Context, cluster string, addOn *addonv1alpha1.ManagedClusterAddOn, specs []Spec) (owner types.NamespacedName, namespace string, err error) {
 	if addOn != nil {
 		owner.Namespace, owner.Name, _ = contract.SplitKey(addOn.Annotations[agent.OwnerAnnotation])
 		return owner, cmp.Or(addOn.Annotations[agent.ArgoNamespaceAnnotation], r.options.Namespaces[0]), nil
 	}
 	for _, namespace := range r.options.Namespaces {
-		holders, digest, err := r.options.Secret(namespace, cluster)
+		holders, digest, err := r.options.Secret(ctx, namespace, cluster)
 		if err != nil {
 			return owner, "", err
 		}

@@ -24,15 +24,7 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 	if err != nil {
 		return nil, err
 	}
-	v := &view{namespace: a.ArgoNamespace, specs: []Spec{a}, assigned: assign([]Spec{a}, there), there: map[string]presence{}, others: len(others) > 0}
-	for name, p := range there {
-		if p.namespace == v.namespace && others[p.owner] {
-			v.assigned[name] = p.owner
-		}
-		if p.namespace == v.namespace && (p.owner == a.Owner || others[p.owner]) {
-			v.there[name] = p
-		}
-	}
+	v := viewOf(a, there, others)
 	plan := &Plan{tasks: map[string]*task{}, statuses: map[types.NamespacedName]Status{a.Owner: {}}}
 	if !slices.Contains(options.Namespaces, a.ArgoNamespace) {
 		return plan, nil
@@ -60,6 +52,20 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 	r.release(plan.tasks, v)
 	plan.statuses, err = r.statusesOf(ctx, v, plan.tasks, state)
 	return plan, err
+}
+
+// viewOf returns the view of one spec. Agents of others stay assigned to them.
+func viewOf(a Spec, there map[string]presence, others map[types.NamespacedName]bool) *view {
+	v := &view{namespace: a.ArgoNamespace, specs: []Spec{a}, assigned: assign([]Spec{a}, there), there: map[string]presence{}, others: len(others) > 0}
+	for name, p := range there {
+		if p.namespace == v.namespace && others[p.owner] {
+			v.assigned[name] = p.owner
+		}
+		if p.namespace == v.namespace && (p.owner == a.Owner || others[p.owner]) {
+			v.there[name] = p
+		}
+	}
+	return v
 }
 
 // reading is a client that cannot write.

@@ -22,7 +22,7 @@ type reporter struct {
 	client  client.Client
 	signing sign.Options
 	// secret is as in Options.
-	secret func(namespace, cluster string) (holders []string, digest string, err error)
+	secret func(ctx context.Context, namespace, cluster string) (holders []string, digest string, err error)
 	// generations are those that add-ons ask for, by cluster, as [wantedSince].
 	generations sync.Map
 }
@@ -52,7 +52,7 @@ func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, secre
 			}
 		}
 		report.Since = r.since(name, report.Generation)
-		if _, secrets[name], err = r.secret(v.namespace, name); err != nil {
+		if _, secrets[name], err = r.secret(ctx, v.namespace, name); err != nil {
 			return nil, nil, err
 		}
 		if report.Generation > 0 {

@@ -112,7 +112,7 @@ type Options struct {
 	// Grace is how long an agent stays whose GitOpsCluster does not exist.
 	Grace time.Duration
 	// Secret returns the holders of a cluster Secret of ours, and the digest of the config in it.
-	Secret func(namespace, cluster string) (holders []string, digest string, err error)
+	Secret func(ctx context.Context, namespace, cluster string) (holders []string, digest string, err error)
 	// Registered returns the clusters that another writer has registered with Argo CD, and whether
 	// one of them has an agent.
 	Registered func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error)

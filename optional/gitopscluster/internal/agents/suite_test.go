@@ -273,7 +273,7 @@ func (f *fixture) Shape(namespace, cluster string) (string, []byte, error) {
 }
 
 // secretOf returns the holders of a cluster's Secret.
-func (f *fixture) secretOf(_, cluster string) (holders []string, digest string, err error) {
+func (f *fixture) secretOf(_ context.Context, _, cluster string) (holders []string, digest string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.holders[cluster], "sha256:x", nil

@@ -322,7 +322,7 @@ func (r *Reconciler) keep(ctx context.Context, x *member, has func(cluster strin
 func (r *Reconciler) finish(ctx context.Context, x *member, plan *agents.Plan) (ctrl.Result, error) {
 	status, known := plan.Status(key(x.object))
 	if x.err != nil || !known && reportsAgents(x.object) {
-		return ctrl.Result{}, nil // the status stays, and another pass follows
+		return ctrl.Result{}, nil //nolint:nilerr // Reconcile returns x.err; the status stays
 	}
 	facts := x.facts(x.object, func(cluster string) string { return r.assignments.takenBy(x.intent.ArgoNamespace, cluster) })
 	facts.Decision, facts.Unconfirmed = x.decision, x.unconfirmed
@@ -425,5 +425,5 @@ func (r *Reconciler) plan(ctx context.Context, x *member, plan *agents.Plan) ([]
 	others := func(cluster string) []string {
 		return r.assignments.others(key(x.object), x.intent.ArgoNamespace, cluster)
 	}
-	return x.found.plan(x.object, x.desired, r.options.InstanceLabel, h.everyIn, clusters, plan.Planned, others)
+	return x.plan(x.object, x.desired, r.options.InstanceLabel, h.everyIn, clusters, plan.Planned, others)
 }

@@ -84,10 +84,10 @@ func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents
 
 // secretOf returns a function that returns the holders of a cluster's Secret, and the digest of the
 // config in it.
-func secretOf(reader client.Reader) func(namespace, cluster string) (holders []string, digest string, err error) {
-	return func(namespace, cluster string) ([]string, string, error) {
+func secretOf(reader client.Reader) func(ctx context.Context, namespace, cluster string) (holders []string, digest string, err error) {
+	return func(ctx context.Context, namespace, cluster string) ([]string, string, error) {
 		secret := &corev1.Secret{}
-		err := reader.Get(context.Background(), types.NamespacedName{Namespace: namespace, Name: clustersecret.Name(cluster)}, secret, client.UnsafeDisableDeepCopy)
+		err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: clustersecret.Name(cluster)}, secret, client.UnsafeDisableDeepCopy)
 		if err != nil || !clustersecret.IsOwn(secret) {
 			return nil, "", client.IgnoreNotFound(err)
 		}

@@ -90,7 +90,7 @@ type Leaving struct {
 // WaitsFor returns a message that names what the next step waits for. It is empty if nothing is left.
 func (l Leaving) WaitsFor() string {
 	cluster := status.ClusterOf(l.Name, l.Cluster)
-	what := ""
+	var what string
 	switch {
 	case l.Work != nil:
 		what = "its work agent to remove argocd-agent (ManifestWork " + agent.WorkName + ")"
