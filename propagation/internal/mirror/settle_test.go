@@ -131,7 +131,7 @@ func TestTerminatingStays(t *testing.T) {
 	says(t, app, "Degraded/OutOfSync@a Running")
 	var state struct{ OperationState map[string]any }
 	decode(t, stored(t, app).Status, &state)
-	want := map[string]any{"operation": map[string]any{"initiatedBy": map[string]any{"automated": true}}, "phase": "Running", "startedAt": "2036-11-20T10:00:00Z"}
+	want := map[string]any{"operation": map[string]any{"initiatedBy": map[string]any{"automated": true}, "sync": map[string]any{}}, "phase": "Running", "startedAt": "2036-11-20T10:00:00Z"}
 	if diff := cmp.Diff(want, state.OperationState); diff != "" {
 		t.Errorf("something of the operation before stayed (-want +got):\n%s", diff)
 	}

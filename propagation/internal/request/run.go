@@ -142,7 +142,8 @@ func (r Run) State(hub json.RawMessage, observed *status.Observation) any {
 	another := was.StartedAt != reported.StartedAt
 	switch {
 	case another && !r.OfHub:
-		state["operation"] = appstatus.Fields{"initiatedBy": appstatus.Fields{"automated": true}}
+		// Argo CD's page reports a last sync only if the operation has a sync.
+		state["operation"] = appstatus.Fields{"initiatedBy": appstatus.Fields{"automated": true}, "sync": appstatus.Fields{}}
 	case !another && len(r.Operation) == 0:
 		state["operation"] = appstatus.Fields{} // unchanged
 	}

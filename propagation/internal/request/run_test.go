@@ -105,9 +105,9 @@ func TestRun_State(t *testing.T) {
 	}{
 		"first":       {reason: "the hub asked for it", run: hubs, hub: `{}`, want: shownOperation},
 		"another":     {reason: "nothing of the one before stays", run: hubs, hub: before(first, `{"initiatedBy":{"username":"admin"},"sync":{"revision":"x","revisions":["y"]}}`), want: shownOperation},
-		"corrected":   {reason: "it is known later than seen", run: hubs, hub: before(second, `{"initiatedBy":{"automated":true}}`), want: shownOperation, keeps: true},
+		"corrected":   {reason: "it is known later than seen", run: hubs, hub: before(second, `{"initiatedBy":{"automated":true},"sync":{}}`), want: shownOperation, keeps: true},
 		"kept":        {reason: "the request has left the hub", hub: before(second, shownOperation), want: shownOperation, keeps: true},
-		"automated":   {reason: "the cluster began it", hub: before(first, shownOperation), want: `{"initiatedBy":{"automated":true}}`},
+		"automated":   {reason: "the cluster began it", hub: before(first, shownOperation), want: `{"initiatedBy":{"automated":true},"sync":{}}`},
 		"replaced":    {reason: "nobody has it any more", run: Run{OfHub: true, Operation: appstatus.Fields{}}, hub: before(first, shownOperation), want: `{}`},
 		"seen before": {reason: "it was known before it was replaced", run: Run{OfHub: true, Operation: appstatus.Fields{}}, hub: before(second, shownOperation), want: shownOperation, keeps: true},
 	} {
