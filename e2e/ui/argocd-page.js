@@ -61,7 +61,8 @@ test('the tree of a pulled Application', {timeout: 2 * patience}, async () => {
   await node(page, 'guestbook-config').waitFor();
   assert.equal(await node(page, 'guestbook-ui').count(), 2);
   // Without the operation in the status, the page calls the last sync "Unknown".
-  await page.locator('.application-status-panel__item:has-text("LAST SYNC") >> text=/Sync OK/').first().waitFor();
+  const last = page.locator('.application-status-panel__item:has-text("LAST SYNC")');
+  await last.locator('text=/Sync OK/').first().waitFor().catch(async () => assert.fail(await last.innerText()));
   await page.waitForSelector('.filter:has-text("SYNC STATUS") >> text=/Synced\\s*3/').catch(() => {}); // the picture waits for it
   await picture(page, 'argocd-tree');
   await page.context().close();
