@@ -4,6 +4,7 @@
 package contract
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -32,4 +33,26 @@ func RenderedWorkName(application, suffix string) string {
 		name += "-" + hex.EncodeToString(sum[:4])
 	}
 	return shorten(name, 180)
+}
+
+// RenderedResource is an entry of status.resources of an Argo CD Application.
+type RenderedResource struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// ListedWork returns the name of a rendered Application's ManifestWork, from the resources in its
+// status. If there are several, it returns the shortest name, and the first in order of equal
+// ones. It is empty if there is none, for example before Argo CD has compared the Application.
+func ListedWork(resources []RenderedResource, rejected *Rejected) (work string) {
+	for _, r := range resources {
+		name := ""
+		if r.Kind == "ManifestWork" {
+			name = Name(r.Name, rejected)
+		}
+		if name != "" && (work == "" || cmp.Or(len(name)-len(work), strings.Compare(name, work)) < 0) {
+			work = name
+		}
+	}
+	return work
 }

@@ -5,6 +5,7 @@ package rendered
 
 import (
 	"encoding/json"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,7 @@ type Application struct {
 	// Cluster is the target, which the destination's namespace names.
 	Cluster string
 
+	work     string // the name of its ManifestWork, empty if it is not known
 	feedback contract.Feedback
 }
 
@@ -46,9 +48,9 @@ func Compact(object any) (any, error) {
 	var rejected contract.Rejected
 	a := &Application{
 		Namespace: manifestcache.Intern(full.Namespace), Name: full.Name, resourceVersion: full.ResourceVersion, uid: full.UID,
-		Cluster:  manifestcache.Intern(contract.Name(target(full.Spec), &rejected)),
-		feedback: read(full.Status, &rejected),
+		Cluster: manifestcache.Intern(contract.Name(target(full.Spec), &rejected)),
 	}
+	a.feedback, a.work = read(full.Status, &rejected)
 	set := contract.Name(full.OwningApplicationSet(), &rejected)
 	// propagation handles an Application that asks for pull delivery, whatever other labels it has.
 	if set != "" && a.Cluster != "" && !contract.IsPulled(full.Labels) {
@@ -69,8 +71,8 @@ func target(spec json.RawMessage) string {
 }
 
 // read returns from an Application's status what a managed cluster would report about a pulled one,
-// with the same limits.
-func read(raw json.RawMessage, rejected *contract.Rejected) contract.Feedback {
+// with the same limits, and the name of its ManifestWork.
+func read(raw json.RawMessage, rejected *contract.Rejected) (feedback contract.Feedback, work string) {
 	var s struct {
 		Health struct{ Status string }
 		Sync   struct {
@@ -79,9 +81,10 @@ func read(raw json.RawMessage, rejected *contract.Rejected) contract.Feedback {
 		}
 		OperationState struct{ Phase, StartedAt, Message string }
 		Conditions     []struct{ Type, Message string }
+		Resources      []contract.RenderedResource
 	}
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
-		return contract.Feedback{}
+		return contract.Feedback{}, ""
 	}
 	var values []workv1.FeedbackValue
 	add := func(name, value string) {
@@ -101,8 +104,8 @@ func read(raw json.RawMessage, rejected *contract.Rejected) contract.Feedback {
 	for _, c := range contract.Clip(s.Conditions, contract.MaxConditions, rejected) {
 		add(contract.FeedbackCondition(c.Type), c.Message)
 	}
-	feedback, _ := contract.ParseFeedback(contract.BoundFeedback(values, rejected))
-	return feedback
+	feedback, _ = contract.ParseFeedback(contract.BoundFeedback(values, rejected))
+	return feedback, strings.Clone(contract.ListedWork(s.Resources, rejected))
 }
 
 func (a *Application) key() types.NamespacedName {

@@ -4,6 +4,7 @@
 package rendered
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -171,11 +172,12 @@ func (r *Rows) refresh(e *entry, touched map[types.NamespacedName]struct{}) {
 	touched[a.Set] = struct{}{}
 }
 
-// rowOf returns a row. Instead of the name of a work it has the common beginning of the names of
-// all works of the Application. There is one for each phase, wave and shard.
+// rowOf returns a row. An Application can have a work for each phase, wave and shard. The row has the
+// shortest of their names. Before Argo CD lists them, it has the name of the only work of an
+// Application in Argo CD's namespace.
 func rowOf(a *Application, seen *status.Observation) *merge.Row {
 	app := merge.App{
-		HubNamespace: a.Namespace, HubName: a.Name, Cluster: a.Cluster, Work: contract.RenderedWorkName(a.Name, ""),
+		HubNamespace: a.Namespace, HubName: a.Name, Cluster: a.Cluster, Work: cmp.Or(a.work, contract.RenderedWorkName(a.Name, "")),
 		Reported: seen.Reported, Health: seen.Health, Sync: seen.Sync, Revision: seen.Revision, Revisions: seen.Revisions,
 		OperationPhase: seen.Operation.Phase, OperationStartedAt: seen.Operation.StartedAt, OperationMessage: seen.Operation.Message,
 	}

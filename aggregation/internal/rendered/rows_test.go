@@ -4,6 +4,7 @@
 package rendered
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,15 @@ func TestRows_haveTheFormOfPulledOnes(t *testing.T) {
 		[]string{"argocd/a/cluster1/a on cluster1: Healthy Unknown ComparisonError"})
 	row := r.Rows(guestbook)[0]
 	expect(t, "an operation and a revision that are missing for a moment stay", row.OperationStatePhase+" "+row.SyncRevision, "Succeeded 53e28ff2")
+}
+
+// The name of the work depends on the namespace of the hub's Argo CD, which aggregation does not know.
+func TestRows_nameTheWorkThatArgoCDLists(t *testing.T) {
+	r, _ := spied()
+	r.SetCluster(available("cluster1"))
+	r.Set(compact(t, application("a", "cluster1", `{"resources":[{"kind":"ConfigMap","name":"b"},{"kind":"ManifestWork","name":"team.a-w1-0123abcd"},
+		{"kind":"ManifestWork","name":"team.a-e5f6a7b8"},{"kind":"ManifestWork","name":"`+strings.Repeat("x", 300)+`"}]}`)))
+	expect(t, "the shortest name", r.Rows(guestbook)[0].App, "argocd/a/cluster1/team.a-e5f6a7b8")
 }
 
 func TestRowsAreSorted(t *testing.T) {

@@ -38,7 +38,8 @@ type appStatus struct {
 		StartedAt string `json:"startedAt"`
 		Message   string `json:"message"`
 	} `json:"operationState"`
-	Conditions []condition `json:"conditions"`
+	Conditions []condition                 `json:"conditions"`
+	Resources  []contract.RenderedResource `json:"resources"`
 }
 
 type condition struct {
@@ -69,7 +70,7 @@ func appOf(s *sent) *model.App {
 		Started:  strings.Clone(contract.Token(s.Status.OperationState.StartedAt, &ignored)),
 	}}
 	if rendered {
-		a.Work = contract.RenderedWorkName(name, "")
+		a.Work = cmp.Or(strings.Clone(contract.ListedWork(s.Status.Resources, &ignored)), contract.RenderedWorkName(name, ""))
 	}
 	conditions := contract.Clip(s.Status.Conditions, contract.MaxConditions, &ignored)
 	for i := range conditions {

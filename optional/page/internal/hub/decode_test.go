@@ -126,6 +126,15 @@ func TestAppOf_row(t *testing.T) {
 	if a := appOf(&s); len(a.Conditions) != 0 {
 		t.Errorf("an operation error of what is well since: %v", a.Conditions)
 	}
+	s.Metadata.Labels = map[string]string{contract.RenderedLabel: "true"}
+	for work, listed := range map[string]string{"shop-eu": `[]`, "team-a.shop-eu-e5f6a7b8": `[{"kind":"ManifestWork","name":"team-a.shop-eu-e5f6a7b8"}]`} {
+		if err := json.Unmarshal([]byte(listed), &s.Status.Resources); err != nil {
+			t.Fatal(err)
+		}
+		if a := appOf(&s); a.Work != work {
+			t.Errorf("of works %s the page names %s", listed, a.Work)
+		}
+	}
 	for _, labels := range []map[string]string{nil, {contract.PullLabel: "false"}} {
 		s.Metadata.Labels = labels
 		if a := appOf(&s); a != nil {
