@@ -48,6 +48,7 @@ type limits struct {
 	building, sending, strangers *semaphore.Weighted
 	users                        *cache.LRUExpireCache // *user by name
 	addresses                    *cache.LRUExpireCache // *origin by address
+	creating                     sync.Mutex            // of users and addresses
 }
 
 // user is one viewer, by name.
@@ -71,7 +72,7 @@ func newLimits() *limits {
 
 // user returns the limits of a user.
 func (l *limits) user(name string) *user {
-	return entry(l.users, name, func() *user {
+	return entry(l, l.users, name, func() *user {
 		return &user{rate.NewLimiter(userRate, userBurst), semaphore.NewWeighted(maxUserAnswers), semaphore.NewWeighted(maxUserSending)}
 	})
 }
@@ -83,7 +84,7 @@ func (l *limits) stranger(r *http.Request) (end, refused func(), err error) {
 	if err != nil {
 		host = r.RemoteAddr
 	}
-	from := entry(l.addresses, host, func() *origin {
+	from := entry(l, l.addresses, host, func() *origin {
 		return &origin{rate.NewLimiter(failureRate, failureBurst), semaphore.NewWeighted(maxTrying)}
 	})
 	own, ok := turn(r.Context(), from.trying, 1)
@@ -102,9 +103,10 @@ func (l *limits) stranger(r *http.Request) (end, refused func(), err error) {
 	return func() { all(); own() }, func() { from.refused.Allow() }, nil
 }
 
-// entry returns the cached value, or creates it. If two callers create it at the same time, the
-// last one is kept.
-func entry[T any](in *cache.LRUExpireCache, key string, make func() T) T {
+// entry returns the cached value, or creates it.
+func entry[T any](l *limits, in *cache.LRUExpireCache, key string, make func() T) T {
+	l.creating.Lock()
+	defer l.creating.Unlock()
 	if cached, ok := in.Get(key); ok {
 		if e, ok := cached.(T); ok {
 			return e

@@ -267,6 +267,29 @@ func TestLimits_answersAreMadeFewAtATime(t *testing.T) {
 	})
 }
 
+// All first requests of a user count together.
+func TestLimits_firstRequestsShareTheLimits(t *testing.T) {
+	l := newLimits()
+	for n := range 1000 {
+		var all sync.WaitGroup
+		var found sync.Map
+		start := make(chan struct{})
+		for range 8 {
+			all.Go(func() {
+				<-start
+				found.Store(l.user(fmt.Sprint("user-", n)), true)
+			})
+		}
+		close(start)
+		all.Wait()
+		different := 0
+		found.Range(func(any, any) bool { different++; return true })
+		if different != 1 {
+			t.Fatalf("user %d has %d limits", n, different)
+		}
+	}
+}
+
 // Two viewers that ask for much and read nothing keep nobody else from an answer.
 func TestLimits_slowReadersDoNotKeepOthersFromBuilding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
