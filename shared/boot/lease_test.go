@@ -44,6 +44,7 @@ func TestLease_isReleasedOnStop(t *testing.T) {
 		}
 		return nil
 	})
+	<-mgr.Elected() // a manager that stops before it knows that it leads releases nothing
 	stop()
 	if err := reader.Get(t.Context(), key, &lease); err != nil || *lease.Spec.HolderIdentity != "" {
 		t.Errorf("after a stop the Lease is held by %q, %v", *lease.Spec.HolderIdentity, err)
