@@ -149,12 +149,12 @@ func (c *Cluster) awaitServed(ctx context.Context, crds []*unstructured.Unstruct
 // discovered reports whether discovery lists the kind of a CRD in each version, which it may do a
 // moment after the CRD is established. A binary that starts before that ends with an error.
 func (c *Cluster) discovered(crd *unstructured.Unstructured) (bool, string) {
-	spec := &apiextensionsv1.CustomResourceDefinition{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(crd.Object, spec); err != nil {
+	parsed := &apiextensionsv1.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(crd.Object, parsed); err != nil {
 		return false, err.Error()
 	}
-	kind := schema.GroupKind{Group: spec.Spec.Group, Kind: spec.Spec.Names.Kind}
-	for _, version := range spec.Spec.Versions {
+	kind := schema.GroupKind{Group: parsed.Spec.Group, Kind: parsed.Spec.Names.Kind}
+	for _, version := range parsed.Spec.Versions {
 		if !version.Served {
 			continue
 		}

@@ -97,7 +97,7 @@ type indexSource struct {
 	waitForSync func(context.Context) error
 }
 
-// Start gives the controller's queue to that of the index. It returns at once.
+// Start connects the index's queue with the controller's queue, and returns at once.
 func (s *indexSource) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s.queue.open(queue)
 	return nil

@@ -12,8 +12,10 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -58,6 +60,30 @@ func TestDefaultProject_isKeptFromAgents(t *testing.T) {
 				return nil
 			})
 		})
+	}
+}
+
+// A cluster whose agent is removed, but for the check of its key, has no agent that could overwrite
+// the project.
+func TestDefaultProject_isKeptAlthoughAKeyIsChecked(t *testing.T) {
+	f := newFixture(t)
+	o := f.defaultProject(nil)
+	c, left := f.cluster(), f.cluster()
+	look, err := agent.LeavingWork(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: left}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.create(look)
+	testkit.Eventually(t, "the work in the cache", func() error {
+		return f.client.Get(context.Background(), client.ObjectKeyFromObject(look), look)
+	})
+	f.Set(f.spec("a", 0, c))
+	f.delivered(c, holds("192.0.2.1"))
+	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(o), o); err != nil {
+		t.Fatal(err)
+	}
+	if value := o.Labels[argocd.IgnoreSyncLabel]; value != "true" {
+		t.Errorf("the label is %q when an agent is delivered", value)
 	}
 }
 
