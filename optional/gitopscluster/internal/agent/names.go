@@ -45,7 +45,7 @@ const (
 	// CABundleAnnotation on the agent's pod template holds [Wanted.BundleDigest].
 	CABundleAnnotation = contract.KeyPrefix + "ca-bundle"
 	// CertificatesAnnotation on a pod template holds a digest of what its process reads
-	// once, at its start.
+	// once, at its start. The work has the digest of the template that it delivers.
 	CertificatesAnnotation = contract.KeyPrefix + "certificates"
 )
 

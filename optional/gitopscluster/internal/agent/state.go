@@ -43,16 +43,21 @@ func StateOf(w Wanted, seen Seen, now time.Time) (State, error) {
 }
 
 // RunsWith returns the digest of the CA bundle that an agent was started with, and the client
-// certificate that its cluster has. They are empty and nil if the work does not report them.
-func RunsWith(work *workv1.ManifestWork, agentNamespace string) (bundle string, certificate *Certificate) {
+// certificate that its cluster has. They are empty and nil if the work does not report them. started
+// is true if the agent was started with that certificate: a cluster reports a new one before its agent
+// is restarted.
+func RunsWith(work *workv1.ManifestWork, agentNamespace string) (bundle string, certificate *Certificate, started bool) {
 	if work == nil {
-		return "", nil
+		return "", nil, false
 	}
+	certificate = lookAt(work, agentNamespace).certificate
 	d := deploymentOf(work, agentNamespace)
 	if d.current && d.available {
 		bundle = d.bundle
+		started = certificate != nil && work.Annotations[ClientCertificateAnnotation] == certificate.Fingerprint &&
+			d.digest != "" && d.digest == work.Annotations[CertificatesAnnotation]
 	}
-	return bundle, lookAt(work, agentNamespace).certificate
+	return bundle, certificate, started
 }
 
 // deployed is the work agent's report about the Deployment.

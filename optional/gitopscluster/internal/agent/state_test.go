@@ -43,10 +43,9 @@ func (s *spoke) hold(certificate []byte) {
 	encoded := base64.StdEncoding.EncodeToString(certificate)
 	look := manifest("secrets", ClientSecretName, "", text(feedbackResourceVersion, "17"), text(feedbackCertificate, encoded))
 	s.Work.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{look}
-	digest, err := digest(s.w, CertificateName(s.Work, s.AddOn, s.w.AgentNamespace))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.Work = mustWork(s.t, s.w, CertificateName(s.Work, s.AddOn, s.w.AgentNamespace))
+	s.Work.Generation = 3
+	digest := s.Work.Annotations[CertificatesAnnotation]
 	s.Work.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 3}}
 	s.Work.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{look, manifest("deployments", DeploymentName, "apps",
 		number(feedbackAvailable, 1), number(feedbackUpdated, 1), number(feedbackReplicas, 1), number(feedbackObserved, 7), number(feedbackGeneration, 7),
@@ -104,8 +103,8 @@ func TestState(t *testing.T) {
 		"behind":   {"the agent has not seen the latest spec", func(s *spoke) { s.Work.Generation = 4 }, flags{false, true, false, false}, WaitsForWork, ReasonWorkNotApplied, "not yet applied"},
 		"conflict": {"the agent's own words are told", func(s *spoke) { s.refuse("conflict with x") }, flags{false, true, false, false}, WaitsForWork, ReasonWorkNotApplied, "DEPLOYMENTS argocd/mci-argocd-agent: conflict with x"},
 		"no secret": {"a certificate that never was is needed", func(s *spoke) {
-			s.secret().StatusFeedbacks.Values = nil
-			available(s.secret(), metav1.ConditionFalse, notAvailable)
+			s.none()
+			say(s.deployment(), text(feedbackDigest, "of a certificate"))
 		}, flags{true, false, false, false}, WaitsForClientCertificate, ReasonNotConnected, "CertificateSigningRequests"},
 		"renewing":   {"an agent keeps the key that it has read", func(s *spoke) { available(s.secret(), metav1.ConditionFalse, notAvailable) }, flags{true, false, true, true}, WaitsForClientCertificate, connectedReason, "awaited"},
 		"raised":     {"a certificate of another generation is not the wanted one", func(s *spoke) { s.w.Generation = 2 }, flags{true, false, true, true}, WaitsForClientCertificate, connectedReason, "awaited"},
@@ -168,6 +167,7 @@ func (s *spoke) blind() {
 
 // none is a cluster that never had a certificate, and whose Deployment runs all the same.
 func (s *spoke) none() {
+	delete(s.Work.Annotations, ClientCertificateAnnotation)
 	s.secret().StatusFeedbacks.Values = nil
 	available(s.secret(), metav1.ConditionFalse, notAvailable)
 	digest, err := digest(s.w, "")
@@ -181,9 +181,9 @@ func (s *spoke) none() {
 func TestCertificateName(t *testing.T) {
 	s := well(t)
 	first := CertificateName(s.Work, s.AddOn, "argocd")
-	bundle, certificate := RunsWith(s.Work, "argocd")
-	if bundle != "bundle" {
-		t.Errorf("the agent has CA bundle %q", bundle)
+	bundle, certificate, started := RunsWith(s.Work, "argocd")
+	if bundle != "bundle" || !started {
+		t.Errorf("the agent has CA bundle %q, started with its certificate: %t", bundle, started)
 	}
 	if certificate == nil || len(first) != 64 || certificate.Fingerprint != first || certificate.Generation != 1 || !certificate.NotAfter.Equal(start.Add(time.Hour)) {
 		t.Errorf("the certificate is %q, %+v", first, certificate)
@@ -203,6 +203,47 @@ func TestCertificateName(t *testing.T) {
 	}
 	if none := CertificateName(nil, s.AddOn, "argocd"); none != "" {
 		t.Errorf("without a work it is called %q", none)
+	}
+}
+
+// A cluster reports its new certificate before its agent is restarted with it. The former CA has to be
+// trusted until then.
+func TestRunsWith(t *testing.T) {
+	renewed := func(s *spoke) {
+		say(s.secret(), text(feedbackCertificate, base64.StdEncoding.EncodeToString(certificatePEM(s.t, "c1", "g1", 2*time.Hour))))
+	}
+	delivered := func(s *spoke) {
+		want := mustWork(s.t, s.w, CertificateName(s.Work, s.AddOn, s.w.AgentNamespace))
+		s.Work.Annotations, s.Work.Spec = want.Annotations, want.Spec
+	}
+	restarted := func(s *spoke) { say(s.deployment(), text(feedbackDigest, s.Work.Annotations[CertificatesAnnotation])) }
+	cases := map[string]struct {
+		steps []func(*spoke)
+		want  bool
+	}{
+		"well":          {nil, true},
+		"renewed":       {[]func(*spoke){renewed}, false},
+		"delivered":     {[]func(*spoke){renewed, delivered}, false},
+		"restarted":     {[]func(*spoke){renewed, delivered, restarted}, true},
+		"not available": {[]func(*spoke){func(s *spoke) { say(s.deployment(), number(feedbackAvailable, 0)) }}, false},
+		"old pods":      {[]func(*spoke){func(s *spoke) { say(s.deployment(), number(feedbackReplicas, 2)) }}, false},
+		"not observed":  {[]func(*spoke){func(s *spoke) { say(s.deployment(), number(feedbackGeneration, 8)) }}, false},
+		"no digests": {[]func(*spoke){func(s *spoke) {
+			delete(s.Work.Annotations, CertificatesAnnotation)
+			say(s.deployment(), text(feedbackDigest, ""))
+		}}, false},
+		"no report": {[]func(*spoke){func(s *spoke) { s.Work.Status = workv1.ManifestWorkStatus{} }}, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := well(t)
+			for _, step := range c.steps {
+				step(s)
+			}
+			if _, _, started := RunsWith(s.Work, "argocd"); started != c.want {
+				t.Errorf("started with its certificate: %t", started)
+			}
+		})
 	}
 }
 

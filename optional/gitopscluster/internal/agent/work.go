@@ -42,7 +42,7 @@ func Work(w Wanted, certificate string) (*workv1.ManifestWork, error) {
 	b.apply(caSecret(w), id("", "secrets", w.AgentNamespace, CASecretName))
 	b.apply(deployment(w, digest), id("apps", "deployments", w.AgentNamespace, DeploymentName), deploymentPaths()...)
 	b.look(clientSecret(w.AgentNamespace), clientSecretID(w.AgentNamespace))
-	annotations := map[string]string{OwnerAnnotation: w.Owner.String(), ArgoNamespaceAnnotation: w.ArgoNamespace}
+	annotations := map[string]string{OwnerAnnotation: w.Owner.String(), ArgoNamespaceAnnotation: w.ArgoNamespace, CertificatesAnnotation: digest}
 	if certificate != "" {
 		annotations[ClientCertificateAnnotation] = certificate
 	}

@@ -47,7 +47,7 @@ func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, secre
 		}
 		if p.addOn != nil {
 			var holds *agent.Certificate
-			if report.Bundle, holds = agent.RunsWith(p.work, agent.InstallNamespace(p.addOn)); holds != nil {
+			if report.Bundle, holds, report.Started = agent.RunsWith(p.work, agent.InstallNamespace(p.addOn)); holds != nil {
 				report.Holds = holds.Fingerprint
 			}
 		}

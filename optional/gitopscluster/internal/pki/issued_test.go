@@ -35,7 +35,7 @@ func TestFormerCAStaysOnRecord(t *testing.T) {
 	if len(records) != 6 || records[0].SHA256 != "runs" || records[1].SHA256 != "new-4" || records[5].SHA256 != "new-8" {
 		t.Fatalf("on record are %+v", records)
 	}
-	r := Report{Cluster: "c", Connected: true, Generation: 1, Issued: records, Holds: "runs"}
+	r := Report{Cluster: "c", Connected: true, Generation: 1, Issued: records, Holds: "runs", Started: true}
 	if !r.uses("signs", now.Add(20*time.Minute)) {
 		t.Error("nobody waits for the agent to leave the former CA")
 	}

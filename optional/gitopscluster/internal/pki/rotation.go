@@ -33,6 +33,9 @@ type Report struct {
 	Issued []Issued
 	// Holds is the fingerprint of the certificate that the cluster has, empty when unknown.
 	Holds string
+	// Started is true if the agent was started with that certificate. Connected alone may be
+	// about the certificate before it.
+	Started bool
 	// Stuck is true if its request can never be signed, so that it has to send another one.
 	Stuck bool
 	// Full is true while its registration agent sends no request, because the hub has too many.
@@ -61,7 +64,7 @@ func (r Report) runs(ca string, now time.Time) bool {
 	if r.Holds == "" {
 		return ok && r.Connected && wanted(newest) && !now.Before(newest.At.Add(settled))
 	}
-	return r.Connected && slices.ContainsFunc(r.Issued, func(i Issued) bool { return i.SHA256 == r.Holds && wanted(i) })
+	return r.Connected && r.Started && slices.ContainsFunc(r.Issued, func(i Issued) bool { return i.SHA256 == r.Holds && wanted(i) })
 }
 
 // recent reports whether a cluster may still be on its way to the certificate that its add-on
