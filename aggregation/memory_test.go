@@ -22,10 +22,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// sets is how many ApplicationSets the fleet has, each with one Application a cluster.
+// sets is the number of ApplicationSets in the fleet. Each has one Application on each cluster.
 const sets = 10
 
-// delivered returns the ManifestWork of the i-th Application of a settled fleet.
+// delivered returns the ManifestWork of the i-th Application of an idle fleet.
 func delivered(tb testing.TB, i int) []byte {
 	tb.Helper()
 	random := rand.New(rand.NewPCG(uint64(i), 1))
@@ -62,7 +62,7 @@ func delivered(tb testing.TB, i int) []byte {
 	return raw
 }
 
-// searched writes what search says of the first n Applications, with ten resources each.
+// searched writes search's findings about the first n Applications, with ten resources each.
 func searched(tb testing.TB, dir string, n int) {
 	tb.Helper()
 	store := intermediate.NewStore(dir)
@@ -88,9 +88,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// BenchmarkMemory reports what the binary keeps of one row of a report, with all that
-// belongs to it: what the heap grows by between 2,000 and 20,000 of them, and what the
-// process has of the machine's memory with 20,000. Search knows all of them, or none.
+// BenchmarkMemory reports the heap that one row needs, and the resident memory with 20,000 rows. The heap
+// per row is the growth from 2,000 to 20,000 rows. Search has findings about all Applications, or about
+// none.
 func BenchmarkMemory(b *testing.B) {
 	const some, all = 2_000, 20_000
 	for name, known := range map[string]int{"search": all, "without search": 0} {
@@ -110,9 +110,9 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkMemoryAtStart reports the most memory that the binary takes of the machine until the
-// reports of 20,000 Applications are written, on hubs that send the first list as a watch, and on
-// hubs that do not (kube-apiserver before 1.32, and 1.33).
+// BenchmarkMemoryAtStart reports the peak memory of a start, until the reports of 20,000 Applications are
+// written. One hub sends the first list as a watch. The other does not (kube-apiserver before 1.32, and
+// 1.33).
 func BenchmarkMemoryAtStart(b *testing.B) {
 	const n = 20_000
 	for name, lists := range map[string]bool{"watch": false, "lists": true} {
@@ -137,7 +137,7 @@ func BenchmarkMemoryAtStart(b *testing.B) {
 	}
 }
 
-// fleet returns a hub with n settled Applications.
+// fleet returns a hub in memory with n idle Applications.
 func fleet(b *testing.B, n int) *testkit.MemoryHub {
 	b.Helper()
 	hub := testkit.NewMemoryHub(b)
@@ -153,8 +153,8 @@ func fleet(b *testing.B, n int) *testkit.MemoryHub {
 	return hub
 }
 
-// settledFleet starts the binary on a hub in memory, of whose Applications search knows some, and
-// returns it when all reports are written.
+// settledFleet starts the binary on a hub in memory, and returns the binary when all reports are written.
+// Search has findings about the first known Applications.
 func settledFleet(b *testing.B, n, known int, lists bool) *testkit.Binary {
 	b.Helper()
 	hub := fleet(b, n)

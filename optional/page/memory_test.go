@@ -23,10 +23,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// sets is how many ApplicationSets the fleet has, each with one Application a cluster.
+// sets is the number of ApplicationSets in the fleet. Each has one Application on each cluster.
 const sets = 10
 
-// pulled returns the i-th Application of a settled fleet, of the size that Argo CD makes them.
+// pulled returns the i-th Application of an idle fleet, as large as Argo CD makes it.
 func pulled(tb testing.TB, i int) []byte {
 	tb.Helper()
 	set, cluster := fmt.Sprintf("set%02d", i%sets), fmt.Sprintf("cluster%04d", i/sets)
@@ -50,9 +50,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// BenchmarkMemory reports what the binary keeps of one Application, what the process has of
-// the machine's memory with none and with 20,000 of them, and how long it takes from its start
-// until it has read them all.
+// BenchmarkMemory reports the heap of one Application, and the resident memory with none and with 20,000
+// Applications. It also reports the time from the start until all are read.
 func BenchmarkMemory(b *testing.B) {
 	const all = 20_000
 	for b.Loop() {
@@ -65,7 +64,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// settled runs the binary on a hub with n Applications and returns what it keeps and has.
+// settled runs the binary on a hub with n Applications. It returns the heap, the resident memory and the
+// time until all are read.
 func settled(b *testing.B, n int) (heap, resident int, took time.Duration) {
 	b.Helper()
 	hub := testkit.NewMemoryHub(b)
@@ -80,7 +80,7 @@ func settled(b *testing.B, n int) (heap, resident int, took time.Duration) {
 		b.Fatal(err)
 	}
 	health := l.Addr().String()
-	_ = l.Close() // the binary takes it
+	_ = l.Close() // frees the port for the binary
 	began := time.Now()
 	binary := testkit.StartBinary(b, hub.Config(), "--lease-namespace=default", "--page-bind-address=127.0.0.1:0", "--health-probe-bind-address="+health)
 	testkit.Eventually(b, "the fleet to be read", func() error {

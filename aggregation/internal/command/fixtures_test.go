@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// world is what one test has on the hub.
+// world is the Namespace on the hub in which one test creates its objects.
 type world struct {
 	t         *testing.T
 	namespace string
@@ -44,7 +44,6 @@ func (w *world) must(err error) {
 	}
 }
 
-// applicationSet creates an ApplicationSet.
 func (w *world) applicationSet(name string) *unstructured.Unstructured {
 	w.t.Helper()
 	set := w.applicationSetObject(name)
@@ -67,7 +66,7 @@ func (w *world) applicationSetObject(name string) *unstructured.Unstructured {
 	return set
 }
 
-// cluster makes a ManagedCluster available, or not, and returns its name.
+// cluster creates the ManagedCluster and its Namespace, sets its availability, and returns its full name.
 func (w *world) cluster(name string, available metav1.ConditionStatus) string {
 	w.t.Helper()
 	name = w.namespace + "-" + name
@@ -86,7 +85,7 @@ func (w *world) cluster(name string, available metav1.ConditionStatus) string {
 	return name
 }
 
-// app is a delivered Application, by its ManifestWork.
+// app identifies a delivered Application.
 type app struct {
 	set, name, cluster string
 }
@@ -105,10 +104,10 @@ func (w *world) deliver(a app) {
 	}}))
 }
 
-// values of feedback by name.
+// values are feedback values by name.
 type values map[string]string
 
-// healthy is the feedback of an Application that fares well.
+// healthy returns the feedback of a healthy, synced Application.
 func healthy() values {
 	return values{
 		contract.FeedbackHealthStatus: "Healthy", contract.FeedbackSyncStatus: "Synced", contract.FeedbackSyncRevision: "53e28ff2",
@@ -116,7 +115,7 @@ func healthy() values {
 	}
 }
 
-// report plays the work agent that reports feedback.
+// report writes feedback to the ManifestWork's status, as the work agent does.
 func (w *world) report(a app, v values) {
 	w.t.Helper()
 	work := &workv1.ManifestWork{}
@@ -137,13 +136,12 @@ func (w *world) report(a app, v values) {
 	w.must(hub.Status().Update(w.t.Context(), work))
 }
 
-// read returns a report.
 func (w *world) read(name string) (*v1alpha1.MulticlusterApplicationSetReport, error) {
 	r := &v1alpha1.MulticlusterApplicationSetReport{}
 	return r, hub.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, r)
 }
 
-// row waits until the report has one row, of which want says "health sync [condition types]".
+// row waits until the report has exactly one row. want is "health sync [condition types]".
 func (w *world) row(report, want string) {
 	w.t.Helper()
 	testkit.Eventually(w.t, "report "+report+" with a row "+want, func() error {
@@ -166,7 +164,7 @@ func (w *world) row(report, want string) {
 	})
 }
 
-// lone makes an ApplicationSet with one healthy Application on one available cluster.
+// lone creates an ApplicationSet with one healthy Application on one available cluster.
 func (w *world) lone(set string) app {
 	w.t.Helper()
 	w.applicationSet(set)
@@ -176,9 +174,9 @@ func (w *world) lone(set string) app {
 	return a
 }
 
-// passed waits until the process leads and has had its turn at everything that came
-// before: a change of an ApplicationSet made for the purpose has reached its report.
-// Reports are written side by side, so it does not stand for any other write.
+// passed waits until the process leads and has processed all earlier events. It creates a new
+// ApplicationSet and waits for its report. Aggregation writes reports in parallel, so this proves nothing
+// about another pending write.
 func (w *world) passed() {
 	w.t.Helper()
 	marks++

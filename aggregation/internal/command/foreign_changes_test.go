@@ -27,7 +27,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// says waits until check has no objection to a report.
+// says waits until check accepts the report.
 func (w *world) says(report, what string, check func(*v1alpha1.MulticlusterApplicationSetReport) error) {
 	w.t.Helper()
 	testkit.Eventually(w.t, "report "+report+" "+what, func() error {
@@ -53,7 +53,8 @@ func noResources(r *v1alpha1.MulticlusterApplicationSetReport) error {
 	return nil
 }
 
-// Without a search service only the report itself could hold what search said.
+// Without a search service, aggregation does not take resources or conditions from a report that another
+// client changed.
 func TestContentOfAnotherClientIsNotTakenOver(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
@@ -75,8 +76,7 @@ func TestContentOfAnotherClientIsNotTakenOver(t *testing.T) {
 	w.says("guestbook", "without a stranger's resources after a change", noResources)
 }
 
-// Nor does it say anything after a restart where search cannot have said it: what a
-// stranger wrote while no process ran is mended.
+// The same holds after a restart: aggregation removes what another client wrote while no process ran.
 func TestContentOfAnotherClientIsNotTakenOverWithoutSearch(t *testing.T) {
 	w := newWorld(t)
 	missing := "--intermediate-dir=" + filepath.Join(t.TempDir(), "missing")
@@ -98,7 +98,7 @@ func TestContentOfAnotherClientIsNotTakenOverWithoutSearch(t *testing.T) {
 	})
 }
 
-// The schema lets others write fields into a row that no row has.
+// The report's schema lets other clients write unknown fields into a row. Aggregation removes them.
 func TestUnknownFieldsInRowsAreRemoved(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
@@ -126,7 +126,8 @@ func TestUnknownFieldsInRowsAreRemoved(t *testing.T) {
 	w.row("guestbook", "Healthy Synced")
 }
 
-// The news of a deletion may come before the answer to the write that came first.
+// The watch may report a deletion before aggregation's earlier write returns. Aggregation then re-creates
+// the report.
 func TestReportDeletedDuringTheAnswerComesBack(t *testing.T) {
 	w := newWorld(t)
 	through := &tap{}
@@ -160,7 +161,7 @@ func TestReportDeletedDuringTheAnswerComesBack(t *testing.T) {
 			if err := hub.Delete(context.Background(), report); err != nil {
 				t.Error(err)
 			}
-			for event := range events.ResultChan() { // the process gets it at the same time
+			for event := range events.ResultChan() { // the process receives it at the same time
 				if event.Type == watch.Deleted {
 					break
 				}
@@ -180,7 +181,8 @@ func TestReportDeletedDuringTheAnswerComesBack(t *testing.T) {
 	})
 }
 
-// A tool that prunes labels does not make a report foreign.
+// A tool may prune labels. Aggregation still owns a report without its label: it repairs or deletes the
+// report.
 func TestReportWithoutItsLabelIsRepaired(t *testing.T) {
 	w := newWorld(t)
 	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir())
@@ -216,8 +218,8 @@ func TestReportWithoutItsLabelIsRepaired(t *testing.T) {
 	})
 }
 
-// A re-created ApplicationSet (kubectl replace --force) keeps what its Applications still deploy,
-// because search's file about them has not changed.
+// A re-created ApplicationSet (kubectl replace --force) keeps the resources of its Applications, because
+// search's file about them has not changed. If aggregation did not run at the deletion, it drops them.
 func TestApplicationSetMadeAgain_keepsResources(t *testing.T) {
 	whole := func(w *world, a app) *intermediate.Report {
 		return &intermediate.Report{Namespace: w.namespace, Name: a.set, Applications: []intermediate.Application{{
@@ -241,7 +243,7 @@ func TestApplicationSetMadeAgain_keepsResources(t *testing.T) {
 	}
 	again := func(w *world, says string, check func(*v1alpha1.MulticlusterApplicationSetReport) error) {
 		t.Helper()
-		w.applicationSet("guestbook") // and its Application is still delivered
+		w.applicationSet("guestbook") // its Application is still delivered
 		w.row("guestbook", "Healthy Synced")
 		w.says("guestbook", says, check)
 	}

@@ -14,8 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// At no time does an intermediate report that is late, missing or broken blank
-// what is known.
+// A late, missing or damaged intermediate report never removes content from the report.
 func TestIntermediateReportComesAndGoes(t *testing.T) {
 	w := newWorld(t)
 	dir := filepath.Join(t.TempDir(), "not-there-yet")
@@ -84,5 +83,5 @@ func TestIntermediateReportComesAndGoes(t *testing.T) {
 	write("third")
 	says("third+third")
 	w.must(store.Write(&intermediate.Report{Namespace: w.namespace, Name: "guestbook"}))
-	says("") // a good report that says otherwise is believed
+	says("") // a valid report without content replaces the old content
 }

@@ -13,14 +13,14 @@ var elect = []string{
 	"--leader-elect", "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=200ms",
 }
 
-// reportsWritten are the writes of a process, whatever the namespace.
+// reportsWritten returns all report writes of a process, in any namespace.
 func (p *tap) reportsWritten() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.writes...)
 }
 
-// The standby writes nothing until it leads, and then nothing that was true before.
+// The standby writes nothing until it leads. Then it writes only the reports that changed.
 func TestStandbyTakesOver(t *testing.T) {
 	for name, test := range map[string]struct {
 		why string
@@ -30,7 +30,7 @@ func TestStandbyTakesOver(t *testing.T) {
 		"leader is cut off": {"its lease runs out, and it ends", func(_ *testing.T, p *process, through *tap) {
 			through.breakWith(func(*http.Request) *http.Response { return answer(503, "ServiceUnavailable") })
 			<-p.done
-			p.err = nil // losing the lease is the error it has to end with
+			p.err = nil // a process that loses its lease ends with an error
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

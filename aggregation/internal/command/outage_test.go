@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What cannot be written now is written later, and is then what is true then.
+// Aggregation retries failed writes. The retry writes the content that is current then.
 func TestWritesFail(t *testing.T) {
 	for name, test := range map[string]struct {
 		why    string
@@ -39,12 +39,12 @@ func TestWritesFail(t *testing.T) {
 			}
 			through.breakWith(refuse)
 			start(t, through, "--intermediate-dir="+t.TempDir())
-			a := w.lone("guestbook") // create fails
+			a := w.lone("guestbook") // creation fails
 			w.row("guestbook", "Healthy Synced")
 			refused.Store(0)
 			degraded := healthy()
 			degraded["healthStatus"] = "Degraded"
-			w.report(a, degraded) // patch fails
+			w.report(a, degraded) // update fails
 			w.row("guestbook", "Degraded Synced")
 			if n := refused.Load(); n < 3 {
 				t.Errorf("%s: only %d writes were tried", test.why, n)

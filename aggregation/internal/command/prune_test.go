@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// series counts the metric series that name a report.
+// series counts aggregation's metric series for one report.
 func series(t *testing.T, namespace, name string) int {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -81,8 +81,8 @@ func TestReportGoesWithItsApplicationSet(t *testing.T) {
 	}
 }
 
-// Reports whose ApplicationSet went while aggregation did not run go at the next start, and
-// only on a positive answer.
+// At its start, aggregation deletes reports whose ApplicationSet was deleted while it did not run. It
+// deletes a report only if the API server confirms that the ApplicationSet does not exist.
 func TestOnlyAPositiveAnswerDeletes(t *testing.T) {
 	isSet := func(r *http.Request, name string) bool {
 		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/applicationsets/"+name)
@@ -123,7 +123,7 @@ func TestOnlyAPositiveAnswerDeletes(t *testing.T) {
 			})
 			start(t, through, "--intermediate-dir="+t.TempDir())
 			<-asked
-			<-asked // the first answer has been acted on
+			<-asked // the process has handled the first answer
 			if _, err := w.read("guestbook"); err != nil {
 				t.Fatalf("%s: %v", test.why, err)
 			}

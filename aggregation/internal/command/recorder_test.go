@@ -15,14 +15,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// tap sits between a process and the API server: it notes writes and breaks what
-// it is to.
+// tap is a transport between a process and the API server. It records writes and answers requests in place
+// of the API server.
 type tap struct {
 	mu     sync.Mutex
 	writes []string
 	broken func(*http.Request) *http.Response
 	lines  strings.Builder
-	// patience of the process; 0: the usual one.
+	// patience replaces the process's patience. 0 keeps the default.
 	patience time.Duration
 }
 
@@ -31,7 +31,7 @@ func (p *tap) wrap(next http.RoundTripper) http.RoundTripper {
 		p.mu.Lock()
 		broken := p.broken
 		if isReport := strings.Contains(r.URL.Path, "/multiclusterapplicationsetreports"); isReport && r.Method != http.MethodGet {
-			p.writes = append(p.writes, r.Method+" "+r.URL.Path) // a POST names no report
+			p.writes = append(p.writes, r.Method+" "+r.URL.Path) // the path of a POST has no report name
 		}
 		p.mu.Unlock()
 		if broken != nil {
@@ -44,14 +44,14 @@ func (p *tap) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// breakWith answers requests in the API server's place; nil ends that.
+// breakWith sets a function that answers requests in place of the API server. nil removes it.
 func (p *tap) breakWith(broken func(*http.Request) *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.broken = broken
 }
 
-// log returns where the process logs to.
+// log returns the writer of the process's log.
 func (p *tap) log(*testing.T) io.Writer { return (*logWriter)(p) }
 
 func (p *tap) logged() string {
@@ -72,7 +72,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answer is what an API server says when it fails.
+// answer returns an API server's error response.
 func answer(code int, reason metav1.StatusReason) *http.Response {
 	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":"injected"}`, reason, code)
 	return &http.Response{
@@ -83,7 +83,7 @@ func answer(code int, reason metav1.StatusReason) *http.Response {
 
 var marks int
 
-// writesOf returns the writes of one report.
+// writesOf returns the writes of one report. It does not include the creation.
 func (p *tap) writesOf(namespace, name string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,10 +21,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// The containers are upgraded one at a time, in any order. So this aggregation must
-// make the same report of whatever any released propagation, resourcesync and
-// aggregation left behind, in every combination, and never blank it on the way.
-// A release adds a folder with what its three containers wrote in the demo.
+// An administrator upgrades the containers one at a time, in any order. So aggregation must read the output
+// of any released propagation, resourcesync and aggregation, in every combination. It makes the same report
+// from it and never writes an incomplete one. A release adds a folder with the output of its three
+// containers in the demo.
 func TestReadsWhatEveryReleaseWrote(t *testing.T) {
 	releases, err := filepath.Glob("testdata/released/*")
 	if err != nil || len(releases) == 0 {
@@ -76,9 +76,9 @@ func readReleased(t *testing.T, propagation, resourcesync, aggregation string) {
 	full := t.TempDir()
 	w.must(os.WriteFile(filepath.Join(full, "argocd_guestbook.json"), file, 0o600))
 
-	// What search added is known from the file, or, while resourcesync is replaced
-	// and the directory is fresh, from the report that is there; and from the file
-	// alone, when there is no report that would hide that it cannot be read.
+	// Aggregation gets search's content from the file, or from the existing report while resourcesync is
+	// replaced and the directory is empty. The third case has no report, which could hide that aggregation
+	// cannot read the file.
 	want := released(t, propagation, resourcesync)
 	for _, c := range []struct {
 		reason, dir string
@@ -110,8 +110,8 @@ func readReleased(t *testing.T, propagation, resourcesync, aggregation string) {
 	}
 }
 
-// released returns the report that belongs to released input: the rows of the
-// propagation that fed them and the resources of the resourcesync that knew them.
+// released returns the expected report: the rows from propagation's release, and the resources from
+// resourcesync's release.
 func released(t *testing.T, propagation, resourcesync string) v1alpha1.AppSetStatuses {
 	var rows, resources v1alpha1.MulticlusterApplicationSetReport
 	decode(t, filepath.Join(propagation, "report.json"), &rows)
@@ -131,7 +131,7 @@ func decode(t *testing.T, path string, into any) {
 	}
 }
 
-// leave removes an object when the test ends.
+// leave deletes an object when the test ends.
 func leave(t *testing.T, o client.Object) {
 	t.Cleanup(func() {
 		if err := client.IgnoreNotFound(hub.Delete(context.Background(), o)); err != nil {

@@ -24,8 +24,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// applications is a client that knows Applications, which the binary's own scheme
-// does with --rendered only.
+// applications returns a client whose scheme has Applications. The binary's scheme has them only with
+// --rendered.
 func applications(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -39,7 +39,7 @@ func applications(t *testing.T) client.Client {
 	return c
 }
 
-// renders creates an Application of rendered mode in an ApplicationSet, or without one.
+// renders creates an Application of rendered mode. An empty set creates it without an ApplicationSet.
 func (w *world) renders(set, name, cluster string, edits ...func(*argocd.Application)) *argocd.Application {
 	w.t.Helper()
 	a := &argocd.Application{
@@ -56,7 +56,7 @@ func (w *world) renders(set, name, cluster string, edits ...func(*argocd.Applica
 	return a
 }
 
-// fares plays the hub's own Argo CD.
+// fares writes the Application's status, as the hub's Argo CD does.
 func (w *world) fares(a *argocd.Application, health, sync string) {
 	w.t.Helper()
 	status := fmt.Sprintf(`{"status":{"health":{"status":%q},"sync":{"status":%q,"revision":"53e28ff2"},
@@ -64,7 +64,7 @@ func (w *world) fares(a *argocd.Application, health, sync string) {
 	w.must(applications(w.t).Patch(w.t.Context(), a, client.RawPatch("application/merge-patch+json", []byte(status))))
 }
 
-// rows waits for a report's rows, "application health sync conditions..." each.
+// rows waits until a report has these rows. Each is "application health sync conditions...".
 func (w *world) rows(report string, want ...string) {
 	w.t.Helper()
 	w.says(report, fmt.Sprint("with rows ", want), func(r *v1alpha1.MulticlusterApplicationSetReport) error {
@@ -83,8 +83,7 @@ func (w *world) rows(report string, want ...string) {
 	})
 }
 
-// A rendered Application has a row like a pulled one, also together with pulled ones, and a restart
-// writes nothing.
+// A rendered Application has a row like a pulled one. One report can have both. A restart writes nothing.
 func TestRenderedApplicationsAreReported(t *testing.T) {
 	w := newWorld(t)
 	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir(), "--rendered")
@@ -120,8 +119,8 @@ func TestRenderedApplicationsAreReported(t *testing.T) {
 	w.rows("rendered", "a Healthy Synced", "c Healthy Synced")
 }
 
-// What is labelled to be taken for the other mode's is not: an Application that asks
-// for both is pulled, and a rendered ManifestWork carries none, whatever it names.
+// An Application with the labels of both modes is reported as pulled. A rendered ManifestWork has no row,
+// even if its annotations name an Application.
 func TestRenderedAndPulledAreApart(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir(), "--rendered")
@@ -144,7 +143,7 @@ func TestRenderedAndPulledAreApart(t *testing.T) {
 	w.rows("guestbook", "both Healthy Synced")
 }
 
-// Without the flag no Application is listed: there is no right to.
+// Without the flag, aggregation does not list Applications, because it has no permission for them.
 func TestRenderedModeIsOff(t *testing.T) {
 	w := newWorld(t)
 	var mu sync.Mutex
@@ -172,8 +171,8 @@ func TestRenderedModeIsOff(t *testing.T) {
 	}
 }
 
-// With the flag and without the right, it does not become a leader that writes reports without
-// rows, and logs what is missing.
+// With the flag but without permission to list Applications, aggregation does not write reports without
+// rows. It continues when the permission is granted.
 func TestRenderedWithoutRights(t *testing.T) {
 	w := newWorld(t)
 	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir(), "--rendered")
@@ -199,14 +198,14 @@ func TestRenderedWithoutRights(t *testing.T) {
 		t.Fatal("it never asked for Applications")
 	}
 	through.breakWith(nil)
-	w.passed() // and goes on when it is granted
+	w.passed() // it continues with the permission
 	if writes := through.writesOf(w.namespace, "rendered"); len(writes) > 0 {
 		t.Errorf("wrote %v", writes)
 	}
 }
 
-// Rendered Applications that cannot be read, without the right or without their
-// CustomResourceDefinition, keep no report from being written, and are there once they can be.
+// Aggregation may lack the permission for Applications, or their CustomResourceDefinition may be missing.
+// It then writes reports with the pulled rows only, and adds the rendered rows as soon as it can list them.
 func TestRenderedApplicationsKeepNoReportWaiting(t *testing.T) {
 	for name, code := range map[string]int{"no right": http.StatusForbidden, "no CustomResourceDefinition": http.StatusNotFound} {
 		t.Run(name, func(t *testing.T) {

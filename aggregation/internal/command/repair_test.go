@@ -95,8 +95,8 @@ func TestManualChangesAreRepaired(t *testing.T) {
 	})
 }
 
-// A write replaces the whole report, so it must not take away what came between the
-// last look at the report and the write.
+// A write replaces the whole report. It must keep metadata that another client added after aggregation last
+// read the report.
 func TestOthersMetadataStays(t *testing.T) {
 	w := newWorld(t)
 	through := &tap{}
@@ -149,7 +149,7 @@ func TestForeignReportIsNotChanged(t *testing.T) {
 	w.passed()
 	w.report(a, values{"healthStatus": "Degraded", "syncStatus": "Synced"})
 	w.passed()
-	testkit.Eventually(t, "both foreign reports counted", func() error { // what a start lists comes after changes
+	testkit.Eventually(t, "both foreign reports counted", func() error { // the initial list is handled after changes
 		if n, logged := gauge(t, "aggregation_reports_foreign"), strings.Count(through.logged(), "aggregation does not change it"); n != 2 || logged < 2 {
 			return fmt.Errorf("%v are, %d are logged", n, logged)
 		}

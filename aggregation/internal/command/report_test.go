@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// The sample of the report contract comes out field for field.
+// Aggregation writes exactly the sample of the report contract.
 func TestReportOfTheContract(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())

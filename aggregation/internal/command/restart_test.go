@@ -15,8 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A restart over an unchanged fleet writes nothing, even in a pod whose directory of
-// intermediate reports is still empty.
+// A restart writes nothing if no cluster changed, even if the directory of intermediate reports is empty.
 func TestRestartWritesNothing(t *testing.T) {
 	w := newWorld(t)
 	dir := t.TempDir()
@@ -75,7 +74,7 @@ func TestRestartWritesNothing(t *testing.T) {
 	}
 
 	w.report(a, healthy())
-	w.row("guestbook", "Healthy Synced") // what is newer than the old report wins
+	w.row("guestbook", "Healthy Synced") // new feedback replaces the rows of the old report
 	after, err = w.read("guestbook")
 	w.must(err)
 	if len(after.Statuses.Resources) != 1 {

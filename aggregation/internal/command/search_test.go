@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// One managed cluster that reports a megabyte costs no other cluster its row.
+// If one managed cluster reports a megabyte of feedback, the rows of the other clusters stay in the report.
 func TestHugeFeedbackCostsItsOwnRowOnly(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
@@ -37,7 +37,8 @@ func TestHugeFeedbackCostsItsOwnRowOnly(t *testing.T) {
 	})
 }
 
-// A new pod has an empty directory, and search may answer for a part of the fleet first.
+// A new pod has an empty directory, and search may first answer for some clusters only. The report keeps
+// the content of the others.
 func TestNewPodKeepsWhatSearchHasNotAnswered(t *testing.T) {
 	w := newWorld(t)
 	dir := t.TempDir()

@@ -33,7 +33,7 @@ var (
 func TestMain(m *testing.M) {
 	testkit.Main(m, func(c *rest.Config) (err error) {
 		config = c
-		ctrl.SetLogger(logr.Discard()) // each process is given its own
+		ctrl.SetLogger(logr.Discard()) // start gives each process its own logger
 		scheme := runtime.NewScheme()
 		if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
 			return err
@@ -50,7 +50,7 @@ type process struct {
 	err  error
 }
 
-// start runs the binary's command against the test hub, seen through wire.
+// start runs the binary's command against the test hub. All requests of the process pass through the tap.
 func start(t *testing.T, through *tap, args ...string) *process {
 	t.Helper()
 	c := New()

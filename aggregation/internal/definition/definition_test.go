@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// logged returns what is logged at a start.
+// logged returns the log output of Report.
 func logged(t *testing.T) string {
 	t.Helper()
 	var lines []string
@@ -41,7 +41,7 @@ func logged(t *testing.T) string {
 	return strings.Join(lines, "\n")
 }
 
-// RHACM's definition has fewer fields: they are named at each start.
+// RHACM's CustomResourceDefinition has fewer fields. Aggregation logs the missing fields at each start.
 func TestReport_namesFieldsThatTheHubDrops(t *testing.T) {
 	testkit.Eventually(t, "the definition to be served", func() error {
 		lacking, err := missing(config)

@@ -49,9 +49,8 @@ func BenchmarkCompact(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports what one Application costs: its work in the cache, its
-// entry and its row. The API server sends each as bytes of its own, so the works
-// are decoded from JSON here too.
+// BenchmarkMemory reports the memory of one Application: its ManifestWork in the cache, its entry and its
+// row. The ManifestWorks are decoded from JSON, so they share no memory, like those from the API server.
 func BenchmarkMemory(b *testing.B) {
 	const n = 20_000
 	for b.Loop() {

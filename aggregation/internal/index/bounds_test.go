@@ -20,8 +20,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// hostile returns a work of over a megabyte, as a watch decodes it; texts differ
-// between any two of them, so that nothing is shared by chance.
+// hostile returns a ManifestWork of about a megabyte, decoded as from a watch. serial makes the texts
+// differ, so that no two ManifestWorks share memory.
 func hostile(t *testing.T, serial int, values map[string]int) *workv1.ManifestWork {
 	t.Helper()
 	long := func(n int) string { return strings.Repeat(fmt.Sprintf("%06d", serial), n/6) }
@@ -55,8 +55,8 @@ func hostile(t *testing.T, serial int, values map[string]int) *workv1.ManifestWo
 	return decoded
 }
 
-// One managed cluster decides neither how much memory a row costs nor how long it is,
-// so that it cannot take the room of others' rows in a report.
+// A managed cluster cannot make a row large, in memory or in the report. So it cannot push out the rows of
+// other clusters.
 func TestCompact_boundsHostileWork(t *testing.T) {
 	const works = 50
 	everything := map[string]int{}

@@ -141,7 +141,8 @@ func TestFeed_searchGoesWithApplicationSetAndFile(t *testing.T) {
 	}
 }
 
-// The agent of a managed cluster may patch the annotations of each ManifestWork there.
+// The agent of a managed cluster may patch the annotations of every ManifestWork in its Namespace. A forged
+// annotation gives it no row in another ApplicationSet's report.
 func TestFeed_workOfAnotherNameHasNoRow(t *testing.T) {
 	victim := types.NamespacedName{Namespace: "bank", Name: "payments"}
 	for name, forge := range map[string]func(annotations map[string]string){

@@ -20,8 +20,7 @@ import (
 
 var guestbook = types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
 
-// manifestWork is the ManifestWork of an Application of set, with feedback unless
-// there is none.
+// manifestWork returns the ManifestWork of an Application of set. With nil feedback its status is empty.
 func manifestWork(set types.NamespacedName, cluster, app string, feedback map[string]string) *workv1.ManifestWork {
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: cluster, Name: app + "-abcde", Generation: 1,
@@ -46,7 +45,7 @@ func manifestWork(set types.NamespacedName, cluster, app string, feedback map[st
 	return w
 }
 
-// says is the feedback of an Application.
+// says returns the feedback of an Application.
 func says(health, sync string) map[string]string {
 	return map[string]string{
 		contract.FeedbackHealthStatus: health, contract.FeedbackSyncStatus: sync, contract.FeedbackSyncRevision: "53e28ff2",
@@ -67,8 +66,8 @@ func available(name string) status.Cluster {
 	return status.Cluster{Name: name, Exists: true, Available: true}
 }
 
-// spied returns an index, and the ApplicationSets that it reported since the
-// last call of published.
+// spied returns an index. published returns the ApplicationSets that the index reported since the last
+// call.
 func spied() (x *Index, published func() map[types.NamespacedName]int) {
 	seen := map[types.NamespacedName]int{}
 	x = New(func(key types.NamespacedName) { seen[key]++ })
@@ -79,7 +78,7 @@ func spied() (x *Index, published func() map[types.NamespacedName]int) {
 	}
 }
 
-// statuses of an ApplicationSet, with "cluster: health sync conditions..." a row.
+// rows returns the rows of an ApplicationSet, each as "cluster: health sync conditions...".
 func rows(x *Index, key types.NamespacedName) []string {
 	var lines []string
 	for _, r := range x.View(key).Rows {

@@ -34,8 +34,8 @@ func TestOneRowForEachApplication(t *testing.T) {
 	expect(t, "a withdrawn Application has no row", rows(x, guestbook), []string{"a: Unknown Unknown", "b: Healthy Synced"})
 }
 
-// The row of an Application with several sources has their revisions, kept as those of one are,
-// and the first resource that is broken.
+// The row of an Application with several sources has a revision for each source, and the first resource
+// that is degraded. A failed comparison does not remove the known revisions.
 func TestRow_hasRevisionsOfSeveralSourcesAndFirstResource(t *testing.T) {
 	x, _ := spied()
 	x.SetCluster(available("a"))
@@ -119,7 +119,7 @@ func TestApplicationMovesBetweenSets(t *testing.T) {
 	expect(t, "and is in the other", rows(x, other), []string{"a: Healthy Synced"})
 }
 
-// A retargeted Application has a work on either cluster until the old one is gone.
+// A retargeted Application has a ManifestWork in both clusters' Namespaces until the old one is deleted.
 func TestRetargetedApplicationHasOneRow(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
@@ -139,7 +139,7 @@ func TestRetargetedApplicationHasOneRow(t *testing.T) {
 	expect(t, "nothing is left to remember", len(x.sets), 0)
 }
 
-// Argo CD clears the operation for 50 to 70 ms when a sync starts.
+// When a sync starts, Argo CD clears the operation for 50 to 70 ms.
 func TestSetWork_fillsTransientGaps(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
@@ -154,7 +154,7 @@ func TestSetWork_fillsTransientGaps(t *testing.T) {
 	expect(t, "the row still has it", x.View(guestbook).Rows[0].OperationStatePhase, "Succeeded")
 }
 
-// Informers, the directory watch and the writers come from goroutines of their own.
+// The informers, the directory watch and the writers use the index from different goroutines.
 func TestConcurrentUse(t *testing.T) {
 	var published atomic.Int64
 	x := New(func(types.NamespacedName) { published.Add(1) })

@@ -16,13 +16,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// What the container may take, less the 100 MiB that 20,000 Applications do.
+// roomForAReport is the container's memory less the 100 MiB of 20,000 Applications.
 const roomForAReport = (192 - 100) << 20
 
 const readDirEnv = "AGGREGATION_TEST_READ_DIR"
 
-// A report of the largest size that is accepted does not end the container, whatever
-// is in it. It is read in a process of its own, whose peak the kernel reports.
+// The largest accepted report fits the container's memory, whatever its content. A separate process reads
+// the report, and the kernel reports the peak memory of that process.
 func TestLargestReportFitsTheContainer(t *testing.T) {
 	if dir := os.Getenv(readDirEnv); dir != "" {
 		readLargest(t, dir)
@@ -64,7 +64,7 @@ func TestLargestReportFitsTheContainer(t *testing.T) {
 	}
 }
 
-// writeLargest writes a report of just the size that is accepted.
+// writeLargest writes a report of exactly the largest accepted size.
 func writeLargest(t *testing.T, dir string, applications, distinct int, resource string) (resources int) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "argocd_guestbook.json"))
@@ -116,7 +116,7 @@ func writeLargest(t *testing.T, dir string, applications, distinct int, resource
 }
 
 func readLargest(t *testing.T, dir string) {
-	debug.SetGCPercent(25) // as the program does
+	debug.SetGCPercent(25) // as the binary does
 	r, err := intermediate.NewStore(dir).Read("argocd", "guestbook")
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func readLargest(t *testing.T, dir string) {
 	x, _ := spied()
 	x.SetWork(compact(t, manifestWork(guestbook, "cluster-00000", "guestbook-cluster-00000", says("Healthy", "Synced"))))
 	x.SetSearch(r)
-	x.SetSearch(r) // a change: the old one is there while the new one comes
+	x.SetSearch(r) // an update: the old report stays in memory while the new one is read
 	x.View(guestbook)
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

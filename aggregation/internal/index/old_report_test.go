@@ -41,7 +41,8 @@ func TestSearchAddsResourcesAndConditions(t *testing.T) {
 	expect(t, "also about resources", len(x.View(guestbook).Resources.Refs()), 0)
 }
 
-// A new leader may find no intermediate report in its pod.
+// A new leader may have no intermediate report in its pod. It then takes search's content from the old
+// report.
 func TestOldReport_replacesSearch(t *testing.T) {
 	old := &v1alpha1.AppSetStatuses{
 		Resources: []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "Service", Name: "ui"}},

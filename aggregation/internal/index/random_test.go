@@ -31,7 +31,7 @@ func (s *scene) publish() {
 	clear(s.dirty)
 }
 
-// scratch works a report out from the hub as it is, in the plainest way.
+// scratch computes a report from the hub's current objects, as simply as possible.
 func (s *scene) scratch(key types.NamespacedName) v1alpha1.AppSetStatuses {
 	said := map[string]intermediate.Application{}
 	for _, applications := range s.search[key] {
@@ -53,7 +53,7 @@ func (s *scene) scratch(key types.NamespacedName) v1alpha1.AppSetStatuses {
 	for _, w := range s.works {
 		var search merge.Search
 		if a, found := said[w.Namespace+"/"+w.Annotations[contract.HubNameAnnotation]]; found && ofSet(w) && len(w.Status.ResourceStatus.Manifests) > 0 {
-			// without a manifest its namespace there is not known
+			// Without a status for the manifest, the Application's namespace on the cluster is unknown.
 			search = saidOf(&a)
 			for _, x := range a.Resources {
 				refs = append(refs, v1alpha1.ResourceRef{APIVersion: x.APIVersion, Kind: x.Kind, Name: x.Name, Namespace: x.Namespace})
@@ -120,7 +120,7 @@ func TestIndexAgreesWithRecomputation(t *testing.T) {
 	}
 }
 
-// checkBooks looks for what the index should have dropped.
+// checkBooks reports entries that the index should have dropped.
 func (s *scene) checkBooks(t *testing.T) {
 	t.Helper()
 	s.index.mu.Lock()
@@ -154,7 +154,7 @@ func (s *scene) checkBooks(t *testing.T) {
 	}
 }
 
-// saidOf is what a row says of what search says of an Application.
+// saidOf returns search's part of a row.
 func saidOf(a *intermediate.Application) merge.Search {
 	return (&finding{search: searchOf(a)}).result()
 }

@@ -19,9 +19,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// scene is a hub that changes at random, and an index that gets it late, more
-// than once, or only of the last of several changes of an object; of every object
-// it gets the last one in the end, which is what an informer guarantees.
+// scene is a hub that changes at random, and an index that receives the changes. The index may receive a
+// change late or twice, or miss all but the last of several changes of an object. Like an informer, the
+// scene always delivers the last change of each object.
 type scene struct {
 	random *rand.Rand
 
@@ -30,19 +30,19 @@ type scene struct {
 	search   map[types.NamespacedName]answers
 
 	pending map[string][]func() // by object, oldest first
-	names   []string            // of objects with something pending
+	names   []string            // of the objects with pending changes
 
 	index *Index
 	feed  *Feed
-	// published is what a writer would have written that looks only when it is enqueued.
+	// published has the reports of a writer that reads the index only when a report is enqueued.
 	published map[types.NamespacedName]v1alpha1.AppSetStatuses
 	dirty     map[types.NamespacedName]bool
 }
 
-// answers are what search answered of each cluster last.
+// answers has search's last answer for each cluster.
 type answers map[string][]intermediate.Application
 
-// take returns what is known after another report.
+// take returns the answers after another report.
 func (h answers) take(r *intermediate.Report) answers {
 	next := answers{}
 	for _, a := range r.Applications {
@@ -79,7 +79,6 @@ func (s *scene) later(object string, event func()) {
 	s.pending[object] = append(s.pending[object], event)
 }
 
-// change changes one object of the hub.
 func (s *scene) change() {
 	switch s.random.IntN(10) {
 	case 0:
@@ -149,7 +148,7 @@ func (s *scene) report(key types.NamespacedName) *intermediate.Report {
 	return r
 }
 
-// deliver passes one object to the index.
+// deliver passes one pending change to the index and drops the older changes of that object.
 func (s *scene) deliver() {
 	i := s.random.IntN(len(s.names))
 	object := s.names[i]
@@ -157,7 +156,7 @@ func (s *scene) deliver() {
 	lost := s.random.IntN(len(events))
 	events[lost]()
 	if s.random.IntN(4) == 0 {
-		events[lost]() // a resync
+		events[lost]() // as in a resync
 	}
 	s.pending[object] = events[lost+1:]
 	if len(s.pending[object]) == 0 {

@@ -20,8 +20,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// deploys is an Application of an intermediate report that deploys ConfigMaps and has
-// an error that only search knows.
+// deploys returns an Application of an intermediate report. It deploys ConfigMaps and has a condition that
+// only search reports.
 func deploys(cluster string, names ...string) intermediate.Application {
 	a := intermediate.Application{
 		Cluster: cluster, Namespace: "argocd", Name: "app",
@@ -37,7 +37,7 @@ func found(unread []string, applications ...intermediate.Application) *intermedi
 	return &intermediate.Report{Namespace: guestbook.Namespace, Name: guestbook.Name, Applications: applications, UnreadClusters: unread}
 }
 
-// resourceNames of an ApplicationSet's report, in one line.
+// resourceNames returns the names of the resources in an ApplicationSet's report, in one line.
 func resourceNames(x *Index) string {
 	var names []string
 	for _, r := range x.View(guestbook).Resources.Refs() {
@@ -46,8 +46,9 @@ func resourceNames(x *Index) string {
 	return strings.Join(names, " ")
 }
 
-// Whoever can create an Application on a managed cluster can say that it belongs to
-// any ApplicationSet.
+// On a managed cluster, anybody who can create an Application can claim any ApplicationSet as its owner. So
+// the index accepts search's findings only for the cluster, namespace and name in a ManifestWork of the
+// ApplicationSet.
 func TestSetSearch_countsForPlacesOfWorksOnly(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
@@ -82,7 +83,8 @@ func TestSetSearch_countsForPlacesOfWorksOnly(t *testing.T) {
 	expect(t, "what an agent says of another Application is not about this one", resourceNames(x), "")
 }
 
-// Search may not have answered for a part of the fleet since its pod started.
+// Search may not have read some clusters since its pod started. For a limited time, the report keeps their
+// old content.
 func TestRemember_untilSearchCoversAllClusters(t *testing.T) {
 	fleet := func() *Index {
 		x, _ := spied()
@@ -138,8 +140,8 @@ func TestRemember_untilSearchCoversAllClusters(t *testing.T) {
 	}
 }
 
-// Search may be unavailable for longer than that: only the report has its findings. Without search,
-// reports have none of them and are kept for nothing.
+// If search is unavailable for longer than that, only the old report has its findings, so the index keeps
+// them. Without a search service the old report has no findings, and the index drops it.
 func TestRemember_withoutAnyFile(t *testing.T) {
 	work := compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync")))
 	for name, test := range map[string]struct {
@@ -216,7 +218,7 @@ func TestStaleSearchIsDated(t *testing.T) {
 	expect(t, "an answer ends it", x.View(guestbook).Rows[0].StaleSince, "")
 }
 
-// What a change of one row costs does not depend on how many resources there are.
+// A change of one row does not merge the resources of all Applications again.
 func TestOneRowDoesNotUniteResourcesAgain(t *testing.T) {
 	x, _ := spied()
 	var applications []intermediate.Application
@@ -239,8 +241,7 @@ func TestOneRowDoesNotUniteResourcesAgain(t *testing.T) {
 	}
 }
 
-// BenchmarkWithdrawAll takes the works of n Applications of one ApplicationSet away, as a
-// deletion does.
+// BenchmarkWithdrawAll deletes the ManifestWorks of the n Applications of one ApplicationSet.
 func BenchmarkWithdrawAll(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -269,8 +270,8 @@ func BenchmarkWithdrawAll(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchMemory reports what search's words about one Application cost, with
-// as many resources as a chart has, the same on all clusters but for one.
+// BenchmarkSearchMemory reports the memory of search's findings about one Application. The Application has
+// 21 resources, and 20 of them are the same on all clusters.
 func BenchmarkSearchMemory(b *testing.B) {
 	const n = 2000
 	for b.Loop() {
@@ -302,8 +303,8 @@ func BenchmarkSearchMemory(b *testing.B) {
 	}
 }
 
-// What did not fit into the intermediate report is counted for the places of works only,
-// and published also when nothing else changes.
+// The report counts the resources that did not fit into the intermediate report. It counts only those of
+// its own ManifestWorks. The index publishes the report even if only this number changes.
 func TestView_countsWhatIsLeftOut(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
@@ -336,8 +337,8 @@ func TestView_countsWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-// A row on a cluster for which search does not speak is dated, also when nothing is
-// remembered of it any more.
+// If search has not read a cluster, the rows of that cluster have a date. They keep it when the old
+// report's findings expire.
 func TestSetSearch_datesRowsOfUnreadClusters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fleet := func() *Index {

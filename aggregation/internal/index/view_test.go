@@ -11,7 +11,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 )
 
-// others has rows of guestbook that no ManifestWork makes.
+// others is a source of rows of guestbook that have no ManifestWork in the index.
 type others []*merge.Row
 
 func (o others) Sets() []types.NamespacedName { return []types.NamespacedName{guestbook} }

@@ -57,7 +57,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// A report is compared before each write: nearly all rows are the same pointers.
+// Aggregation compares a report before each write. Nearly all rows are the same pointers then.
 func BenchmarkEqual(b *testing.B) {
 	for _, n := range []int{200, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -74,7 +74,7 @@ func BenchmarkEqual(b *testing.B) {
 	}
 }
 
-// The whole of a report goes into every write.
+// Each write contains the whole report.
 func BenchmarkStatuses(b *testing.B) {
 	for _, n := range []int{200, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -96,7 +96,7 @@ func encode(t *testing.T, c *Content) []byte {
 	return data
 }
 
-// Bytes and the shortened sizes are what encoding/json makes, for every character.
+// The computed sizes are exactly those of encoding/json, for every character.
 func TestBytesAreExact(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
 
-// fleet makes n rows, sorted; state is health, sync and error message of each.
+// fleet returns n sorted rows. state returns the health, sync status and error message of a row.
 func fleet(n int, state func(i int) (health, sync, message string)) []*Row {
 	rows := make([]*Row, 0, n)
 	for i := range n {
@@ -34,7 +34,7 @@ func fleet(n int, state func(i int) (health, sync, message string)) []*Row {
 
 const mebibyte = 1 << 20
 
-// The issue's own case: 10,000 clusters with 512 characters of error each.
+// 10,000 clusters report an error of 512 characters each.
 func TestTruncateTenThousandErrors(t *testing.T) {
 	rows := fleet(10_000, func(i int) (string, string, string) {
 		return "Degraded", "OutOfSync", strings.Repeat("e", 508) + fmt.Sprintf("%04d", i)

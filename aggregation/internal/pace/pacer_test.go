@@ -66,7 +66,7 @@ func TestPacerTimesWrites(t *testing.T) {
 	p.Forget(key)
 	write(10 * time.Millisecond)
 	now = now.Add(time.Hour)
-	b, _ := p.Take(key, now) // the report was edited: it is mended, for no change of ours
+	b, _ := p.Take(key, now) // aggregation repairs an edited report, without a change on the hub
 	p.Written(key, b, now)
 	wait := next()
 	if wait != 100*time.Millisecond {
@@ -93,7 +93,7 @@ func TestPacerKeepsWhatFailed(t *testing.T) {
 	if b.Changes != 1 {
 		t.Fatalf("%d changes are due, want 1", b.Changes)
 	}
-	p.Changed(key, now) // one more while the write is under way
+	p.Changed(key, now) // another change during the write
 	p.Failed(key, b, now)
 	b, wait := p.Take(key, now)
 	if b.Changes != 2 || wait != 0 || !b.First.Equal(first) {
@@ -105,14 +105,14 @@ func TestPacerKeepsWhatFailed(t *testing.T) {
 	}
 }
 
-// What a storm is worth is summed up as changes come and go.
+// The pacer keeps a running sum of the write times of all waiting reports.
 func TestPacerSumsUpWrites(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	now := noon
 	p := New(Limits{Interval: time.Second})
-	under := map[types.NamespacedName]Batch{} // way
+	under := map[types.NamespacedName]Batch{} // the running writes
 	for range 5000 {
 		key := types.NamespacedName{Name: fmt.Sprint(random.IntN(5))}
 		now = now.Add(time.Duration(random.IntN(300)) * time.Millisecond)
@@ -145,7 +145,7 @@ func TestPacerSumsUpWrites(t *testing.T) {
 	}
 }
 
-// In a burst every waiting report is checked every 0.4 seconds.
+// In a burst, aggregation checks every waiting report each 0.4 seconds.
 func BenchmarkTakeInAStorm(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

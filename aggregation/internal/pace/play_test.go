@@ -21,7 +21,7 @@ type change struct {
 	report int
 }
 
-// steadily returns changes at a steady rate, of one report after the other.
+// steadily returns changes at a steady rate. They cycle through the reports.
 func steadily(changes, reports int, every time.Duration) []change {
 	var all []change
 	for i := range changes {
@@ -30,7 +30,7 @@ func steadily(changes, reports int, every time.Duration) []change {
 	return all
 }
 
-// after returns the changes so much later.
+// after returns the changes delayed by wait.
 func after(wait time.Duration, changes []change) []change {
 	changes = slices.Clone(changes)
 	for i := range changes {
@@ -39,8 +39,8 @@ func after(wait time.Duration, changes []change) []change {
 	return changes
 }
 
-// paused returns the changes as they come when everything stands still for a
-// pause in each period, and what it held back comes at once when it ends.
+// paused returns the changes as if the API server pauses at the beginning of each period. The changes of a
+// pause arrive together at its end.
 func paused(changes []change, period, pause time.Duration) []change {
 	changes = slices.Clone(changes)
 	for i, c := range changes {
@@ -49,7 +49,7 @@ func paused(changes []change, period, pause time.Duration) []change {
 	return changes
 }
 
-// atRandom returns as many changes in the same time, at any time and of any report.
+// atRandom returns as many changes over the same duration, at random times and of random reports.
 func atRandom(changes, reports int, every time.Duration) []change {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := make([]change, changes)
@@ -59,32 +59,32 @@ func atRandom(changes, reports int, every time.Duration) []change {
 	return all
 }
 
-// outcome is what became of the changes.
+// outcome reports how the pacer handled the changes.
 type outcome struct {
 	writes  int
-	longest time.Duration   // wait of a change
+	longest time.Duration   // longest wait of a change
 	tail    time.Duration   // from the last change to the last write
-	waits   []time.Duration // of each change, in the order in which they came
+	waits   []time.Duration // of each change, in order of arrival
 }
 
-// quantile returns how long all but that part of the changes waited at most.
+// quantile returns the wait that this part of the changes does not exceed.
 func (o outcome) quantile(part float64) time.Duration {
 	return slices.Sorted(slices.Values(o.waits))[int(part*float64(len(o.waits)-1))]
 }
 
-// player plays changes on a clock of its own, each write begun as soon as it is due.
+// player plays changes on a simulated clock. Each write begins as soon as it is due.
 type player struct {
 	*Pacer
 	now     time.Time
-	took    time.Duration // by a write
-	came    []time.Time   // each change
-	waiting map[int][]int // changes that are not written, by report
+	took    time.Duration // duration of a write
+	came    []time.Time   // arrival of each change
+	waiting map[int][]int // unwritten changes by report
 	looks   map[int]time.Time
 	carried int
 	outcome
 }
 
-// play plays changes of reports.
+// play plays changes of reports. It fails the test unless each change is written.
 func play(t *testing.T, took time.Duration, changes []change) outcome {
 	t.Helper()
 	all := slices.Clone(changes)
@@ -115,7 +115,7 @@ func reportName(report int) types.NamespacedName {
 	return types.NamespacedName{Namespace: "argocd", Name: strconv.Itoa(report)}
 }
 
-// until hands reports out as the queue does.
+// until handles the reports that are due before end, in the order of the queue.
 func (p *player) until(end time.Time) {
 	for len(p.looks) > 0 {
 		next := slices.MinFunc(slices.Collect(maps.Keys(p.looks)), func(a, b int) int {
@@ -138,6 +138,6 @@ func (p *player) until(end time.Time) {
 		}
 		delete(p.looks, next)
 		delete(p.waiting, next)
-		p.Written(reportName(next), b, p.now.Add(p.took)) // the others go on meanwhile
+		p.Written(reportName(next), b, p.now.Add(p.took)) // other reports continue during the write
 	}
 }

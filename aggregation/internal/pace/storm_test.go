@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// most is what an outcome may be.
+// most is the upper limit of an outcome.
 type most struct {
 	writes        int
 	longest, tail time.Duration
@@ -16,11 +16,11 @@ type most struct {
 
 func TestPacerBoundsWrites(t *testing.T) {
 	const ms, s = time.Millisecond, time.Second
-	storm := steadily(3000, 10, 12*ms) // of 36 s, as a commit to a shared chart makes in 5,000 Applications
+	storm := steadily(3000, 10, 12*ms) // 36 s long: a commit to a shared chart changes 5,000 Applications
 	lost := func(reports int) []change { return after(10*s+ms, steadily(reports, reports, 0)) }
 	for name, test := range map[string]struct {
 		why     string
-		took    time.Duration // by a write
+		took    time.Duration // duration of a write
 		changes []change
 		most    most
 	}{
@@ -88,7 +88,7 @@ func TestFloodIsForgotten(t *testing.T) {
 	}
 }
 
-// How often reports are looked at that wait for the end of a storm is bounded for all together.
+// The pacer limits how often all waiting reports together are checked during a burst.
 func TestTake_manyReportsAreLookedAtRarely(t *testing.T) {
 	p, due := New(Limits{Interval: 500 * time.Millisecond}), noon.Add(Delay)
 	for i := range 10_000 {

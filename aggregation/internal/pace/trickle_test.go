@@ -32,9 +32,8 @@ func TestTrickleIsGathered(t *testing.T) {
 	}
 }
 
-// Whatever comes: short of a storm no row waits longer
-// than distanceMost intervals, one that comes when its report was quiet goes at once, and the
-// writes of a report keep their distance.
+// Unless the changes are a burst, no row waits longer than distanceMost intervals. A change of a quiet
+// report is written at once. Two writes of one report are at least an interval apart.
 func TestNoRowWaitsLonger(t *testing.T) {
 	const interval, longest, lone = 500 * time.Millisecond, distanceMost * 500 * time.Millisecond, 100 * time.Millisecond
 	const quiet = distanceMost * interval

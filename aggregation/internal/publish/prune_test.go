@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// hub answers as a test has it; it panics on a request that the test does not expect.
+// hub returns the errors that a test sets. It panics on an unexpected request.
 type hub struct {
 	client.Client
 

@@ -32,13 +32,13 @@ import (
 
 var guestbook = types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
 
-// server has one ApplicationSet and its report. A cache of it is as late as a test
-// wants it, which a real one is only by chance.
+// server has one ApplicationSet and its report. The test decides how late the cache is, which a real cache
+// does not allow.
 type server struct {
 	client.Client
 	report  v1alpha1.MulticlusterApplicationSetReport
 	applied int
-	refuse  error // the answer to a write, which is done all the same
+	refuse  error // the error of a write that succeeds all the same
 }
 
 func (s *server) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
@@ -76,7 +76,7 @@ func (s *server) Update(_ context.Context, o client.Object, _ ...client.UpdateOp
 	return s.refuse
 }
 
-// lateCache shows the report as it was.
+// lateCache returns an old version of the report.
 type lateCache struct {
 	client.Reader
 	report    metav1.ObjectMeta
@@ -98,7 +98,7 @@ func (c *lateCache) Get(_ context.Context, _ client.ObjectKey, into client.Objec
 	return nil
 }
 
-// bench is a reconciler whose report is as the index says, and known.
+// bench is a reconciler whose report is written and agrees with the index.
 type bench struct {
 	t      *testing.T
 	server *server
@@ -175,7 +175,7 @@ func (b *bench) expect(why, health string, writes int) {
 	}
 }
 
-// A lost response does not show whether the write was made.
+// If the response is lost, the write may have succeeded.
 func TestReconcile_failedUpdateIsWrittenAgain(t *testing.T) {
 	for name, refuse := range map[string]error{
 		"timeout":  apierrors.NewTimeoutError("lost", 1),
@@ -186,7 +186,7 @@ func TestReconcile_failedUpdateIsWrittenAgain(t *testing.T) {
 			b.feedback("Degraded")
 			b.server.refuse = refuse
 			b.reconcile()
-			b.feedback("Healthy") // before the cache shows what was written
+			b.feedback("Healthy") // before the cache has the previous write
 			b.server.refuse = nil
 			b.reconcile()
 			b.expect("the report that was written all the same is not taken for the one before", "Healthy", 3)
@@ -194,17 +194,17 @@ func TestReconcile_failedUpdateIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// An interrupted watch shows a re-created report as a change of the old one.
+// After an interrupted watch, the cache reports a re-created report as an update of the old one.
 func TestReconcile_readsRecreatedReport(t *testing.T) {
 	b := newBench(t)
 	b.server.report.UID = "second"
 	b.server.report.Statuses.ClusterConditions[0].HealthStatus = "Missing"
-	b.cacheCatchesUp() // of the same generation
+	b.cacheCatchesUp() // with the same generation
 	b.reconcile()
 	b.expect("what another report says is not what the first one said", "Healthy", 2)
 }
 
-// The answer to a write may come after the news that its report was deleted.
+// The watch may report the deletion of a report before an earlier write returns.
 func TestReconcile_doesNotCacheDeletedReport(t *testing.T) {
 	tr := newTracker()
 	report := func(uid types.UID) *storedReport {
@@ -227,7 +227,7 @@ func TestReconcile_doesNotCacheDeletedReport(t *testing.T) {
 	}
 }
 
-// While the cache lacks what the API server has, there is nothing to do but wait.
+// While the cache is behind the API server, the reconciler waits longer after each try, up to 30 seconds.
 func TestReconcile_backsOffWhileCacheIsBehind(t *testing.T) {
 	b := newBench(t)
 	b.cache.withoutIt = true
@@ -251,7 +251,7 @@ func TestReconcile_backsOffWhileCacheIsBehind(t *testing.T) {
 	}
 }
 
-// After an outage, however long, no report waits for longer than half a minute.
+// After an outage of any length, no report waits longer than 30 seconds.
 func TestControllerOptions_boundRetries(t *testing.T) {
 	limiter := controllerOptions().RateLimiter
 	if limiter == nil {
@@ -266,10 +266,10 @@ func TestControllerOptions_boundRetries(t *testing.T) {
 	}
 }
 
-// Resources that no report lists are not taken for a list without them.
+// Aggregation removes resources that another client wrote into a report while it did not run.
 func TestOddResourcesAreWrittenAgain(t *testing.T) {
 	b := newBench(t)
-	b.tracker = newTracker() // a restart
+	b.tracker = newTracker() // as after a restart
 	b.server.report.Statuses.Resources = []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "Pod", Name: "made-up"}}
 	b.reconcile()
 	b.expect("a stranger's resources are mended", "Healthy", 2)

@@ -79,8 +79,7 @@ func TestMetadataFor(t *testing.T) {
 	}
 }
 
-// A report leaves room for what the API server is going to write into its metadata, and
-// for what others have written there.
+// A report leaves room for the metadata that the API server adds, and for the metadata of other clients.
 func TestReportLeavesRoomForMetadata(t *testing.T) {
 	const limit, room = 16 << 10, 1 << 10
 	b := newBench(t)

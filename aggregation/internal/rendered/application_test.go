@@ -25,7 +25,7 @@ const (
 		"conditions":[{"type":"ComparisonError","message":"the plugin refuses it"},{"type":"ComparisonError","message":"again"},{"type":"Invented","message":"x"}]}`
 )
 
-// application is one of guestbook on a cluster.
+// application returns an Application of guestbook on a cluster.
 func application(name, cluster, status string, edits ...func(*argocd.Application)) *argocd.Application {
 	a := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{

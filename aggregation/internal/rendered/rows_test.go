@@ -15,8 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// spied returns rows, and the ApplicationSets that they reported since the last
-// call of told.
+// spied returns rows. told returns the ApplicationSets that the rows reported since the last call.
 func spied() (r *Rows, told func() map[types.NamespacedName]int) {
 	seen := map[types.NamespacedName]int{}
 	r = New(func(set types.NamespacedName) { seen[set]++ })
@@ -35,7 +34,7 @@ func away(name string) status.Cluster {
 	return status.Cluster{Name: name, Exists: true, Since: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), Message: "no lease."}
 }
 
-// lines are the rows of guestbook, "application on cluster: health sync conditions..." each.
+// lines returns the rows of guestbook, each as "application on cluster: health sync conditions...".
 func lines(r *Rows) []string {
 	all := []string{}
 	for _, row := range r.Rows(guestbook) {
@@ -70,7 +69,8 @@ func TestRows_haveTheFormOfPulledOnes(t *testing.T) {
 	expect(t, "an operation and a revision that are missing for a moment stay", row.OperationStatePhase+" "+row.SyncRevision, "Succeeded 53e28ff2")
 }
 
-// The name of the work depends on the namespace of the hub's Argo CD, which aggregation does not know.
+// Aggregation does not know the namespace of the hub's Argo CD, so it takes the ManifestWork's name from
+// the resources in the Application's status.
 func TestRows_nameTheWorkThatArgoCDLists(t *testing.T) {
 	r, _ := spied()
 	r.SetCluster(available("cluster1"))
@@ -96,8 +96,8 @@ func TestRowsAreSorted(t *testing.T) {
 	}
 }
 
-// A cluster that is away is Unknown whatever its Application still says: the mark on
-// its ManifestWork comes later, or never when propagation does not set it.
+// A row on an unreachable cluster is Unknown, whatever the Application's status reports. Propagation marks
+// the ManifestWork later, or not at all.
 func TestRows_unreachableClusterIsUnknown(t *testing.T) {
 	r, told := spied()
 	r.Set(compact(t, application("a", "cluster1", healthy)))
@@ -148,7 +148,7 @@ func TestRows_reportOnlyDifferences(t *testing.T) {
 	}
 }
 
-// A re-created Application starts again: an operation of its earlier life does not belong to it.
+// A re-created Application gets a new row, without the operation of the deleted one.
 func TestRows_recreatedApplicationStartsAgain(t *testing.T) {
 	r, _ := spied()
 	r.SetCluster(available("cluster1"))

@@ -16,11 +16,11 @@ import (
 
 const (
 	maxSize = 15 << 20
-	// maxStart is in times of what a program takes that does nothing.
+	// maxStart is a multiple of the start time of a program that does nothing.
 	maxStart = 10
 )
 
-// Argo CD starts the executable for each Application and commit.
+// The executable must be small, because Argo CD starts it for each Application and commit.
 func TestExecutableIsSmall(t *testing.T) {
 	info, err := os.Stat(plugin)
 	if err != nil {
@@ -40,9 +40,8 @@ func TestExecutableIsSmall(t *testing.T) {
 	}
 }
 
-// The quickest of several starts is the executable's own share: others are slowed
-// down by whatever else the machine does. How quick that machine is at the time is told by a
-// program that does nothing, started in turns with it.
+// Other processes slow down some starts, so the test takes the quickest of several. It compares the
+// executable with a program that does nothing, because machines differ in speed.
 func TestExecutableStartsQuickly(t *testing.T) {
 	nothing := emptyProgram(t)
 	var quickest, least time.Duration
@@ -78,7 +77,6 @@ func quicker(before, now time.Duration) time.Duration {
 	return min(before, now)
 }
 
-// emptyProgram builds a program that does nothing.
 func emptyProgram(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,7 +93,7 @@ func emptyProgram(t *testing.T) string {
 
 func TestInstall(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 { // the second replaces the first
+	for range 2 { // the second run replaces the executable
 		if out, err := exec.CommandContext(t.Context(), plugin, "install", dir).CombinedOutput(); err != nil || len(out) > 0 {
 			t.Fatalf("%v: %s", err, out)
 		}

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 const namespace = `{"name":"namespace","string":"guestbook"}`
 
-// golden are the sources whose works stand in testdata/NAME.json.
+// golden has the sources whose ManifestWorks are in testdata/NAME.json.
 var golden = map[string]application{
 	"directory": {path: "guestbook", parameters: `[` + namespace + `,{"name":"create-namespace","string":"true"}]`},
 	"helm": {path: "chart", name: "team_guestbook", args: []string{"--executor=guestbook/deployer"}, parameters: `[` + namespace +
@@ -86,7 +86,7 @@ func works(t *testing.T, stream string) []wrap.Work {
 	}
 }
 
-// The choices of platform and Application that leave something out.
+// A parameter and a flag leave parts out of the output.
 func TestGenerate_leavesOut(t *testing.T) {
 	chart := golden["helm"]
 	out, errs, err := chart.generate(t, filepath.Join("testdata", "repository"))
@@ -108,8 +108,8 @@ func TestGenerate_leavesOut(t *testing.T) {
 
 const configMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}}"
 
-// What is refused is refused in one line, which Argo CD shows, and prints nothing:
-// Argo CD would prune what is not printed.
+// An error is one line on stderr, which Argo CD shows. Nothing is printed to stdout, because Argo CD would
+// prune what is missing in the output.
 func TestRefusals(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -163,7 +163,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A values file may be anywhere in the repository, and nowhere else.
+// A values file must be in the repository, in any folder.
 func TestValuesFiles(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "values.yaml")
 	if err := os.WriteFile(outside, []byte("{message: outside}"), 0o600); err != nil {

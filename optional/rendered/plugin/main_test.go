@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	plugin string // the executable, built as it is released
+	plugin string // the executable, built as for a release
 	server *rest.Config
 )
 
@@ -51,8 +51,8 @@ func withPlugin(tests func() int) (code int, err error) {
 	return tests(), nil
 }
 
-// application is what Argo CD tells a plugin. The tenant's own environment is
-// there as well, as Argo CD passes it, and must not matter.
+// application has Argo CD's settings for a plugin. Its environment also has the tenant's variables, as Argo
+// CD passes them, and they must have no effect.
 type application struct {
 	path, name, cluster, parameters string
 	args                            []string
@@ -74,7 +74,7 @@ func (a application) env() []string {
 	}
 }
 
-// generate runs the executable in a source of a repository.
+// generate runs the executable for a source of a repository.
 func (a application) generate(t *testing.T, repository string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -20,9 +20,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/rendered/internal/manifest"
 )
 
-// What the API server stores is what was printed, field by field: any difference
-// makes an Application OutOfSync for ever. And it takes the same again without a
-// new generation.
+// The API server stores exactly the printed ManifestWork. Any difference would make the Application
+// OutOfSync forever. A second apply does not change the generation.
 func TestAPIServerStoresWhatIsPrinted(t *testing.T) {
 	c, err := client.New(server, client.Options{})
 	if err != nil {
@@ -63,7 +62,7 @@ func TestAPIServerStoresWhatIsPrinted(t *testing.T) {
 	}
 }
 
-// Resource and scope of every kind that the API server has are known without it.
+// Resource and scope of every built-in kind of the API server are known without discovery.
 func TestTypesAgreeWithDiscovery(t *testing.T) {
 	client, err := discovery.NewDiscoveryClientForConfig(server)
 	if err != nil {
@@ -80,7 +79,7 @@ func TestTypesAgreeWithDiscovery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Definitions of the hub, which are a source's own business.
+		// The hub's CustomResourceDefinitions are not built in. A source must name their resources.
 		if gv.Group == "argoproj.io" || strings.HasSuffix(gv.Group, ".open-cluster-management.io") {
 			continue
 		}

@@ -36,8 +36,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// searching is a search service with one Application on cluster1, as unit tests
-// need it; the end-to-end tests have a better one.
+// searching is a minimal search service with one Application on cluster1.
 func searching(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	answer := `{"data":{"searchResult":[{"count":1,"items":[{"_uid":"cluster1/a","cluster":"cluster1","kind":"Application","apigroup":"argoproj.io","apiversion":"v1alpha1","namespace":"argocd","name":"app","healthStatus":"Healthy","syncStatus":"Synced","_hostingResource":"ApplicationSet/default/guestbook"}],` +
@@ -79,7 +78,7 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(searching))
 	address := server.Listener.Addr().String()
-	if err := server.Listener.Close(); err != nil { // search is not there yet
+	if err := server.Listener.Close(); err != nil { // the search service does not run yet
 		t.Fatal(err)
 	}
 	health := freeAddress(t)

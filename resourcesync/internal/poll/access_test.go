@@ -55,7 +55,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// An account that sees nothing gets the same answers as one on an empty fleet.
+// An account without permissions gets the same answers as an account on an empty fleet. resourcesync
+// reports this as a failure.
 func TestAnAccountThatSeesNothingIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -80,8 +81,8 @@ func TestAnAccountThatSeesNothingIsAFailure(t *testing.T) {
 	})
 }
 
-// The search operator's own role may not list namespaces, and then the service cannot
-// show what an account without the one right may see.
+// The search operator's own role may not list namespaces. The service then cannot resolve the account's
+// access, and the log names the permission that solves this.
 func TestAccessThatCannotBeResolvedIsAdvised(t *testing.T) {
 	in(t, func(w *world) {
 		w.problems = nil

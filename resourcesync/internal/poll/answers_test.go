@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 )
 
-// decodes polls and checks how many answers to batches were decoded.
+// decodes polls once and checks how many answers to batches were decoded.
 func (w *world) decodes(reason string, want int) {
 	w.t.Helper()
 	before := w.decoded
@@ -38,7 +38,7 @@ func TestUnchangedAnswersAreNotDecodedAgain(t *testing.T) {
 	})
 }
 
-// One batch of the two changes; the other one is not looked at.
+// If one of two batches changes, only its answer is decoded.
 func TestOnlyTheChangedBatchIsDecoded(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1
@@ -51,8 +51,8 @@ func TestOnlyTheChangedBatchIsDecoded(t *testing.T) {
 	})
 }
 
-// Each case does something to what is known; then the answer of before comes once
-// more. It is to be judged, for what is known is no longer what it said.
+// Each case changes the known state, and then search sends the former answer again. The poller must decode
+// it if the known state no longer agrees with it.
 func TestAnswers_repeatedAfterAChangeIsDecoded(t *testing.T) {
 	bend := func(bend func(r *search.Result)) func(w *world) {
 		return func(w *world) {
@@ -66,7 +66,7 @@ func TestAnswers_repeatedAfterAChangeIsDecoded(t *testing.T) {
 		reason  string
 		between func(w *world)
 		during  map[string]row
-		decoded map[int]int // answers to be judged, by the size of batches
+		decoded map[int]int // answers that are decoded, by the size of batches
 	}{
 		{
 			"search was away: the same answer makes fresh what was dated, and need not be decoded for that",
@@ -142,7 +142,8 @@ func TestAnswers_repeatedAfterAChangeIsDecoded(t *testing.T) {
 	}
 }
 
-// What an odd answer says is known as well, although it is not remembered.
+// The content of an odd answer is used, but the answer is not remembered. So the former answer is decoded
+// again.
 func TestAnswers_repeatedAfterAnOddOneIsDecoded(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1
@@ -162,8 +163,7 @@ func TestAnswers_repeatedAfterAnOddOneIsDecoded(t *testing.T) {
 	})
 }
 
-// What a smaller batch has answered is what is known; the answer that the larger one
-// gave before is news then.
+// A smaller batch may have updated the known state. A larger batch's former answer is then decoded again.
 func TestAnswers_ofAnotherBatchIsDecoded(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1
@@ -185,7 +185,7 @@ func TestARestartDecodesEverything(t *testing.T) {
 	})
 }
 
-// An odd row is counted and logged with every poll.
+// An odd row is counted and logged in every poll.
 func TestOddAnswersAreDecodedEachTime(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func(_ []string, r *search.Result) error {

@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
-// grow adds clusters with an Application each.
+// grow adds n clusters with one Application each.
 func (w *world) grow(n int) {
 	for i := range n {
 		c := fmt.Sprintf("n%03d", i)
@@ -27,7 +27,7 @@ func (w *world) grow(n int) {
 	slices.Sort(w.view.Clusters)
 }
 
-// stale returns the clusters whose rows are dated.
+// stale returns the stale rows, as "<cluster>/<application>".
 func (w *world) stale() (out []string) {
 	for key, r := range w.rows() {
 		if r.age >= 0 {
@@ -50,7 +50,7 @@ func TestPoll_failingClusterDoesNotAffectOthers(t *testing.T) {
 				if got := w.stale(); !slices.Equal(got, []string{"c2/app"}) {
 					t.Errorf("stale %v", got)
 				}
-				// Two batches, and c2 itself each minute.
+				// A poll requests two batches, and c2 alone once a minute.
 				asked := w.asked
 				w.polls(12)
 				if got := w.asked - asked; got < 12*2+2 || got > 12*3 {
@@ -77,7 +77,7 @@ func TestPoll_failingClusterDoesNotAffectOthers(t *testing.T) {
 	}
 }
 
-// A request that fails so late that the poll's time is over is divided in the same poll.
+// A request may fail after the poll's interval is over. The same poll still divides its batch.
 func TestPoll_slowFailureIsDivided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -99,7 +99,7 @@ func TestPoll_slowFailureIsDivided(t *testing.T) {
 	})
 }
 
-// When nothing answers at all, smaller requests would only add to the load.
+// If all requests fail, the poller does not divide batches, because that would only add load.
 func TestPoll_outageSendsNoMoreRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -128,8 +128,8 @@ func TestPoll_outageSendsNoMoreRequests(t *testing.T) {
 	})
 }
 
-// Everything fails on a small fleet: no cluster is to blame, and all are asked about
-// with each poll.
+// If all requests fail on a small fleet, the poller suspects no cluster and requests all of them in each
+// poll.
 func TestPoll_outageOfASmallFleetEndsAtOnce(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func([]string, *search.Result) error { return &search.Error{Kind: search.KindStatement} }
@@ -153,7 +153,7 @@ func TestATooLargeClusterIsNamedWithItsRemedy(t *testing.T) {
 	})
 }
 
-// A poll that takes longer than the interval is followed by a pause all the same.
+// A poll that takes longer than the interval is followed by a pause.
 func TestSlowPollsLeaveSearchAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -167,7 +167,7 @@ func TestSlowPollsLeaveSearchAPause(t *testing.T) {
 		w.begun = func() { ends = append(ends, time.Now()) }
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		w.stop() // Start begins anew
+		w.stop() // Start begins with a new state
 		go func() { _ = w.poller.Start(ctx) }()
 		clock.Sleep(ctx, 2*time.Minute)
 		w.with(func() {

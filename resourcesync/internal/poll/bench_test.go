@@ -36,8 +36,8 @@ const (
 	benchBatch    = 50 // clusters of one request
 )
 
-// benchServer is a search service with its answers in memory. As the real one it keeps to no
-// order: each answer comes in two orders of rows and kinds in turn.
+// benchServer is a search service with prepared answers. The real service returns rows in any order, so
+// each answer alternates between two orders of rows and kinds.
 type benchServer struct {
 	latency time.Duration
 	batches map[string][2][]byte // by the first cluster
@@ -103,13 +103,13 @@ func (s *benchServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"data":{"searchResult":[{"count":0,"items":[],"related":null}]}}`)
 }
 
-// View implements Fleet.
+// View returns a fixed fleet.
 func (s *benchServer) View(context.Context) (fleet.View, error) { return s.view, nil }
 
-// BenchmarkPoll polls 5,000 Applications with 10 resources each that do not change, and sends the
-// same requests alone, in turns. "×-queries" is the poll's time against that of its requests, whose
-// answers are read to the end and thrown away. A service that answers at once has no time in
-// which a poll could decode, so one that computes each answer for a while is measured, too.
+// BenchmarkPoll polls 5,000 unchanged Applications with 10 resources each. In turns, it sends the same
+// requests alone and discards the answers. "×-queries" is the time of a poll divided by the time of the
+// requests alone. A service that answers at once leaves no time to decode in parallel, so a slower service
+// is measured, too.
 func BenchmarkPoll(b *testing.B) {
 	for name, latency := range map[string]time.Duration{"answered-at-once": 0, "answered-after-100ms": 100 * time.Millisecond} {
 		b.Run(name, func(b *testing.B) { benchmarkPoll(b, latency) })
@@ -168,7 +168,7 @@ func median(of []time.Duration) time.Duration {
 	return of[len(of)/2]
 }
 
-// queryAlone sends the requests of a poll, as many at once, and reads the answers to the end.
+// queryAlone sends the requests of a poll with the same parallelism, and discards the answers.
 func (s *benchServer) queryAlone(b *testing.B, caller *http.Client, url string) {
 	ask := func(body string) {
 		response, err := caller.Post(url, "application/json", strings.NewReader(body))

@@ -18,11 +18,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// flood makes clusters each of which has more than its share.
+// flood adds clusters, each with more resources than its share.
 func (w *world) flood(clusters, resources int) {
 	w.bent = func(asked []string, r *search.Result) error {
 		for _, c := range asked {
-			if len(c) > 2 { // not c1 and c2
+			if len(c) > 2 { // all but c1 and c2
 				for i := range resources {
 					it := object(c, fmt.Sprintf("ConfigMap/%s-with-a-name-that-is-as-long-as-names-may-well-be-%05d", c, i))
 					it.RelatedUIDs = []string{c + "/app"}
@@ -41,7 +41,7 @@ func TestGreedyClustersCannotCrowdOthersOut(t *testing.T) {
 		w.poller.Options.BatchSize = 1
 		w.flood(12, 100)
 		p := w.poller
-		p.state.limit = 100_000 // they want some 200,000
+		p.state.limit = 100_000 // all resources need about 200,000
 		w.polls(2)
 		if p.state.bytes() > p.state.limit || p.reports.total > p.state.limit {
 			t.Errorf("%d bytes are known, %d in files", p.state.bytes(), p.reports.total)
@@ -67,7 +67,7 @@ func TestGreedyClustersCannotCrowdOthersOut(t *testing.T) {
 		if len(w.problems) != said || !slices.Equal(p.state.excluded(), out) {
 			t.Errorf("left out %v, then %v; said %q", out, p.state.excluded(), w.problems[said:])
 		}
-		for c := range 9 { // most of them go
+		for c := range 9 { // most of the large clusters are removed
 			gone := fmt.Sprintf("n%03d", c)
 			w.view.Clusters = slices.DeleteFunc(w.view.Clusters, func(c string) bool { return c == gone })
 		}
@@ -77,8 +77,8 @@ func TestGreedyClustersCannotCrowdOthersOut(t *testing.T) {
 	})
 }
 
-// Of a cluster beyond its bytes the last Applications have no resources, and their rows say
-// how many are left out.
+// If a cluster exceeds its limit, its last Applications lose their resources. Their rows report how many
+// are left out.
 func TestAClusterHasABoundOfItsOwn(t *testing.T) {
 	s := newState(time.Second)
 	s.clusters["c1"] = &clusterState{}

@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// unread returns the clusters that the report does not speak for.
+// unread returns the clusters that the report does not cover.
 func (w *world) unread() []string {
 	w.t.Helper()
 	r, err := w.store.Read(setKey.Namespace, setKey.Name)
@@ -34,7 +34,7 @@ func (w *world) speaksForAllBut(reason string, want ...string) {
 	}
 }
 
-// failing fails every request about a cluster.
+// failingKind makes every request for one of these clusters fail.
 func (w *world) failingKind(kind search.Kind, clusters ...string) {
 	w.bent = func(asked []string, _ *search.Result) error {
 		if slices.ContainsFunc(asked, func(c string) bool { return slices.Contains(clusters, c) }) {
@@ -47,7 +47,7 @@ func (w *world) failingKind(kind search.Kind, clusters ...string) {
 func TestUnread_shrinksAsClustersAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.view.Clusters = []string{"c1", "c2", "idle"} // the last has no Application
+		w.view.Clusters = []string{"c1", "c2", "idle"} // the last one has no Application
 		w.failingKind(search.KindTimeout, "c2")
 		w.polls(2)
 		w.speaksForAllBut("one cluster was not read", "c2")
@@ -70,7 +70,7 @@ func TestUnread_shrinksAsClustersAreRead(t *testing.T) {
 	})
 }
 
-// What was known is lost with the file; the others are as good as before.
+// If a report's file is lost, its unread clusters are unread again. Other reports do not change.
 func TestUnread_ofALostReport(t *testing.T) {
 	for reason, lose := range map[string]func(t *testing.T, w *world){
 		"damaged": damage,
@@ -102,7 +102,7 @@ func TestAClusterThatJoinsIsNoReasonToWrite(t *testing.T) {
 	in(t, func(w *world) {
 		before := testutil.ToFloat64(writes)
 		w.view.Clusters = append(w.view.Clusters, "new")
-		w.hidden["new"] = true // its search add-on comes later
+		w.hidden["new"] = true // its search add-on is installed later
 		w.polls(3)
 		w.hidden["new"] = false
 		w.polls(3)
@@ -111,8 +111,8 @@ func TestAClusterThatJoinsIsNoReasonToWrite(t *testing.T) {
 	})
 }
 
-// Otherwise what a report had of all clusters before would stand for as long as one of
-// them has no search add-on.
+// Search does not show a cluster without the search add-on, and the report does not list it as unread.
+// Otherwise, aggregation would keep the old content of all clusters until the add-on is installed.
 func TestUnread_notAClusterThatSearchDoesNotShow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -128,7 +128,8 @@ func TestUnread_notAClusterThatSearchDoesNotShow(t *testing.T) {
 	})
 }
 
-// Which clusters the account sees is not known: then an empty answer means nothing.
+// If the poller does not know which clusters the account may see, an empty answer does not make a cluster
+// read.
 func TestAnEmptyFirstAnswerNeedsAVisibleCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -143,7 +144,7 @@ func TestAnEmptyFirstAnswerNeedsAVisibleCluster(t *testing.T) {
 	})
 }
 
-// A restarted container finds out from its directory that there is a search service.
+// If its directory has reports, a restarted container treats a missing search service as a failure.
 func TestPoll_absenceOfAKnownSearchIsAFailure(t *testing.T) {
 	in(t, func(w *world) {
 		w.down = &search.Error{Kind: search.KindUnreachable}
@@ -167,7 +168,7 @@ func TestPoll_hubWithoutSearchHasNothingStale(t *testing.T) {
 	})
 }
 
-// Search fails for every other poll: that is nothing to write reports for.
+// If search fails in some polls, no report is written.
 func TestFlappingWritesNothing(t *testing.T) {
 	in(t, func(w *world) {
 		before := testutil.ToFloat64(writes)
@@ -184,7 +185,7 @@ func TestFlappingWritesNothing(t *testing.T) {
 
 func TestARestartDuringAnOutageDatesTheFiles(t *testing.T) {
 	in(t, func(w *world) {
-		w.polls(360) // an hour in which nothing was written
+		w.polls(360) // an hour without a write
 		w.down = &search.Error{Kind: search.KindToken}
 		success := testutil.ToFloat64(lastSuccess)
 		lastSuccess.Set(0) // as in a new process
@@ -201,7 +202,7 @@ func TestARestartDuringAnOutageDatesTheFiles(t *testing.T) {
 	})
 }
 
-// noClock is a directory in which the time of the last success cannot be kept.
+// noClock is a directory that cannot store the time of the last success.
 type noClock struct{ *intermediate.Store }
 
 func (noClock) SetLastSuccess(time.Time) error  { return errors.New("read-only") }
@@ -260,7 +261,8 @@ func TestTheDirectoryMayBeFull(t *testing.T) {
 	})
 }
 
-// Reports have the time since which they do not cover a cluster, also over a restart.
+// After some polls, a report has the time since which it does not cover a cluster. A restart keeps that
+// time.
 func TestUnread_isDatedAfterSomePolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -18,7 +18,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// gauge checks a metric.
 func gauge(t *testing.T, reason string, c prometheus.Collector, want float64) {
 	t.Helper()
 	if got := testutil.ToFloat64(c); got != want {
@@ -55,13 +54,13 @@ func TestHold_eachResourceHasItsOwnTime(t *testing.T) {
 		}
 		w.poll()
 		for range 31 {
-			w.poll() // the first two resources are held no more
+			w.poll() // the first two resources are no longer held
 		}
-		// Once a minute another one is missing.
+		// Once a minute another resource is missing.
 		for minute := range 12 {
 			w.apps["c1"]["app"] = w.apps["c1"]["app"][1:]
 			if minute == 3 {
-				w.restart() // a new container over the same files
+				w.restart() // a new container with the same files
 			}
 			w.polls(6)
 			held := strings.Count(w.rows()["c1/app"].objects, "(")
@@ -85,8 +84,8 @@ func TestHold_endsWhenItComesBack(t *testing.T) {
 	})
 }
 
-// A row that search no longer has is held as a whole, over a restart too. Reports lose it
-// at once when its ManifestWork is gone: they show rows of ManifestWorks only.
+// An Application that search no longer returns is held with its resources, also after a restart.
+// Aggregation shows only rows of existing ManifestWorks, so a deleted one disappears at once.
 func TestHold_applicationForFiveMinutes(t *testing.T) {
 	in(t, func(w *world) {
 		w.apps["c1"]["other"] = []string{"ConfigMap/x"}
@@ -104,8 +103,8 @@ func TestHold_applicationForFiveMinutes(t *testing.T) {
 	})
 }
 
-// The search add-on of a cluster is taken away, or the account's right to see it. That
-// is no proof of anything, however long it lasts, and no failure of search either.
+// The account may lose the permission to see a cluster, or the cluster may lose the search add-on. Its rows
+// stay for any time, and polls still succeed.
 func TestHold_hiddenClusterKeepsItsRows(t *testing.T) {
 	in(t, func(w *world) {
 		w.hidden["c2"] = true
@@ -124,7 +123,7 @@ func TestHold_hiddenClusterKeepsItsRows(t *testing.T) {
 	})
 }
 
-// Search does not show which clusters it has: an empty answer is none then.
+// If the poller does not know which clusters the account may see, an empty answer does not remove rows.
 func TestAnEmptyAnswerNeedsAVisibleCluster(t *testing.T) {
 	in(t, func(w *world) {
 		delete(w.apps, "c1")
@@ -137,8 +136,7 @@ func TestAnEmptyAnswerNeedsAVisibleCluster(t *testing.T) {
 	})
 }
 
-// An Application that moves from one ApplicationSet to another leaves the first one's
-// report.
+// An Application that moves to another ApplicationSet leaves the first one's report.
 func TestAnApplicationMovesToAnotherSet(t *testing.T) {
 	in(t, func(w *world) {
 		other := intermediate.Key{Namespace: "argocd", Name: "other"}
@@ -158,8 +156,8 @@ func TestAnApplicationMovesToAnotherSet(t *testing.T) {
 	})
 }
 
-// A first answer without any object is not taken over; a cluster of the same name that is
-// made after the pod began has nothing that could be lost.
+// The poller does not use a first answer without any object. A new cluster of the same name has no known
+// objects, so the poller uses its first answer.
 func TestFirstRead_newClusterOfTheSameName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// tenKinds are the resources of an Application that deploys ten kinds.
+// tenKinds returns the resources of an Application that deploys ten kinds.
 func tenKinds() (out []intermediate.Resource) {
 	for _, kind := range []string{"ConfigMap", "CronJob", "Deployment", "Ingress", "NetworkPolicy", "Role", "RoleBinding", "Secret", "Service", "ServiceAccount"} {
 		out = append(out, intermediate.Resource{APIVersion: "example.com/v1", Kind: kind, Namespace: "guestbook", Name: "guestbook-" + kind})
@@ -26,7 +26,7 @@ func tenKinds() (out []intermediate.Resource) {
 	return out
 }
 
-// An ApplicationSet on 10,000 clusters keeps every resource, each list once.
+// The report of an ApplicationSet on 10,000 clusters has every resource. Equal lists are stored once.
 func TestReports_tenKindsOnTenThousandClusters(t *testing.T) {
 	const clusters = 10_000
 	dir := t.TempDir()
@@ -75,7 +75,8 @@ func TestReports_tenKindsOnTenThousandClusters(t *testing.T) {
 	t.Logf("the file has %d bytes, the lists of all rows have %d", info.Size(), inline)
 }
 
-// The report of each ApplicationSet has a list that several deploy: it takes its bytes in each.
+// If several ApplicationSets deploy the same list, each report stores it, so its bytes count for each
+// report.
 func TestLists_countOnceInEachReport(t *testing.T) {
 	s, other := newState(10*time.Second), intermediate.Key{Namespace: "argocd", Name: "other"}
 	for _, name := range []string{"c1", "c2"} {

@@ -27,15 +27,15 @@ import (
 
 const (
 	maxAnswer = 12 << 20 // the default of --search-max-answer
-	// memoryLimit is what the manifests give the container.
+	// memoryLimit is the container's memory in the manifests.
 	memoryLimit = 192 << 20
-	// reserve is for what this test does not run: the manager with its caches, stacks,
-	// the binary itself and what the garbage collector leaves lying.
+	// reserve is for parts that this test does not run: the manager with its caches, stacks, the binary, and
+	// uncollected garbage.
 	reserve = 60 << 20
 )
 
-// fatServer answers about any cluster with just below the largest answer: ten
-// Applications with thousands of resources each.
+// fatServer answers for any cluster with almost the largest answer: ten Applications with thousands of
+// resources each.
 type fatServer struct{}
 
 func (fatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +60,7 @@ func (fatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		uids = append(uids, `"`+uid+`"`)
 		put(`{"_hostingResource":"ApplicationSet/argocd/guestbook","_uid":"%s","cluster":"%s","kind":"Application","name":"app-%d","namespace":"argocd"},`, uid, cluster, a)
 	}
-	// The last row closes the list; it is counted, though no Application has it.
+	// This row closes the list. It counts, but it is not an Application of an ApplicationSet.
 	put(`{"_uid":"%s/last","cluster":"%s","kind":"Application","name":"last","namespace":"argocd"}],"related":[`, cluster, cluster)
 	put(`{"kind":"Cluster","items":[{"_uid":"cluster__%s","kind":"Cluster","name":"%s","cluster":"%s","_relatedUids":[%s]}]},{"kind":"ConfigMap","items":[`, cluster, cluster, cluster, strings.Join(uids, ","))
 	for o := 0; written < maxAnswer-1024; o++ {
@@ -69,8 +69,7 @@ func (fatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	put(`{"_relatedUids":[%s],"_uid":"%s/last-object","apiversion":"v1","cluster":"%s","kind":"ConfigMap","name":"last","namespace":"n"}]}]}]}}`, uids[0], cluster, cluster)
 }
 
-// meeting holds answers that are decoded and translated until both are, and
-// measures what is alive then.
+// meeting blocks each decoded answer until both are decoded, and then measures the live memory.
 type meeting struct {
 	*search.Client
 	group sync.WaitGroup
@@ -101,8 +100,7 @@ func (m *meeting) Applications(ctx context.Context, clusters []string, last sear
 	return r, nil
 }
 
-// Two answers of the largest size are in flight while everything else is known that
-// may be: the container's memory holds them.
+// The container's memory fits two answers of the largest size in parallel with the largest known state.
 func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 	server := httptest.NewTLSServer(fatServer{})
 	defer server.Close()
@@ -130,7 +128,7 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 		name := fmt.Sprintf("cluster-%04d", c)
 		accept(name, crowd(name, 10, 30))
 	}
-	for _, c := range []string{"fat-0", "fat-1"} { // of known weight, so that both are requested at once
+	for _, c := range []string{"fat-0", "fat-1"} { // both are known to be light, so they are requested in parallel
 		accept(c, crowd(c, 1, 1))
 	}
 	m.group.Add(2)
@@ -147,7 +145,7 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 	}
 }
 
-// crowd returns Applications with resources whose names are unique.
+// crowd returns Applications whose resources have unique names.
 func crowd(cluster string, apps, resources int) []translate.Application {
 	var out []translate.Application
 	for a := range apps {

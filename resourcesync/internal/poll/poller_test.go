@@ -19,7 +19,7 @@ import (
 
 const ab = "ConfigMap/a ConfigMap/b "
 
-// in runs a test in a bubble with a settled world.
+// in runs a test in a synctest bubble, after a first good poll.
 func in(t *testing.T, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -250,8 +250,8 @@ func TestPoll_lossGoesAfterFiveMinutes(t *testing.T) {
 	}
 }
 
-// A first answer without any object looks like one whose statement for relations has
-// failed, and a new pod has nothing to compare it with.
+// A first answer without any object may mean that the query for relations failed. A new pod cannot compare
+// it with an earlier answer, so it writes no report.
 func TestFirstReadWithoutRelations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 )
 
-// withoutRelated is a search whose query for relations fails for requests with a cluster.
+// withoutRelated makes the query for relations fail in each request that has the cluster.
 func (w *world) withoutRelated(cluster string) {
 	w.bent = func(asked []string, r *search.Result) error {
 		if slices.Contains(asked, cluster) {
@@ -25,7 +25,8 @@ func (w *world) withoutRelated(cluster string) {
 	}
 }
 
-// Relations fail for one batch of eleven, with HTTP 200 and no error.
+// The query for relations fails for one of eleven batches, with HTTP 200 and no error. The batch's
+// resources stay and become stale.
 func TestRelations_failureOfOneBatchKeepsItsResources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -56,7 +57,7 @@ func TestRelations_failureOfOneBatchKeepsItsResources(t *testing.T) {
 	})
 }
 
-// Relations fail for one batch when a new pod knows nothing yet.
+// The query for relations fails for one batch of a new pod. The batch's clusters stay unread.
 func TestRelations_failureAtTheFirstReadLeavesABatchUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -68,8 +69,8 @@ func TestRelations_failureAtTheFirstReadLeavesABatchUnread(t *testing.T) {
 	})
 }
 
-// All Applications of a batch truly have no resource any more: another cluster's resources
-// in the same answer show that relations work.
+// All Applications of a batch really lose their resources. Resources of another cluster in the same answer
+// prove that the query for relations works.
 func TestRelations_emptyBatchIsReadWithAWitness(t *testing.T) {
 	for _, size := range []int{1, 2} {
 		t.Run(fmt.Sprintf("batches of %d", size), func(t *testing.T) {
@@ -97,7 +98,7 @@ func TestRelations_emptyBatchIsReadWithAWitness(t *testing.T) {
 	}
 }
 
-// An Application without resources is no failure where nothing shows that it had some.
+// An Application without resources is no failure if it never had any.
 func TestRelations_applicationThatNeverHadResources(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1

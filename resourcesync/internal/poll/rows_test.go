@@ -11,7 +11,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 )
 
-// digest is of rows in any order, as search makes it; one of odd rows is zero.
+// digest returns the digest of rows in any order, as package search computes it. It is zero if some rows
+// are odd.
 func digest(r *search.Result) search.Digest {
 	if len(r.Odd) > 0 {
 		return search.Digest{}
@@ -20,7 +21,7 @@ func digest(r *search.Result) search.Digest {
 		s := search.Sum{Rows: len(rows)}
 		for _, it := range rows {
 			h := fnv.New64a()
-			slices.Sort(it.RelatedUIDs) // the world's own rows are in no order either
+			slices.Sort(it.RelatedUIDs) // the world's own rows have no fixed order either
 			fmt.Fprintf(h, "%+v", it)
 			s.Hash += h.Sum64()
 		}

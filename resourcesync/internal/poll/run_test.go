@@ -140,7 +140,6 @@ func damage(t *testing.T, w *world) {
 	}
 }
 
-// fullDisk fails every write.
 type fullDisk struct{ *intermediate.Store }
 
 func (fullDisk) Write(*intermediate.Report) error { return errors.New("no space left on device") }
@@ -170,7 +169,7 @@ func TestNoSearchService(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w.down = &search.Error{Kind: search.KindAbsent}
 		done := make(chan error)
-		w.stop() // Start begins anew
+		w.stop() // Start begins with a new state
 		go func() { done <- w.poller.Start(ctx) }()
 		clock.Sleep(ctx, time.Hour)
 		w.with(func() {

@@ -21,8 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
-// slow is a search that takes long for requests with one of some clusters, and then
-// answers or fails.
+// slow is a search service that delays requests with one of some clusters, and then answers or fails.
 type slow struct {
 	*world
 	clusters map[string]bool
@@ -43,7 +42,7 @@ func (s *slow) Applications(ctx context.Context, clusters []string, last search.
 	return s.world.Applications(ctx, clusters, last)
 }
 
-// newSlowWorld is a settled fleet of n clusters, each nth of which is slow from now on.
+// newSlowWorld returns a polled fleet of n clusters. From now on, one of each group of this size is slow.
 func newSlowWorld(t *testing.T, n, each int, takes time.Duration, err error) *slow {
 	w := newWorld(t)
 	w.view.Clusters, w.apps = nil, map[string]map[string][]string{}
@@ -59,7 +58,7 @@ func newSlowWorld(t *testing.T, n, each int, takes time.Duration, err error) *sl
 	return s
 }
 
-// pollFor polls as Start does.
+// pollFor polls for a duration, with the pauses of Start.
 func (s *slow) pollFor(d time.Duration) {
 	for began := time.Now(); time.Since(began) < d; {
 		started := time.Now()
@@ -68,7 +67,7 @@ func (s *slow) pollFor(d time.Duration) {
 	}
 }
 
-// latency changes a cluster and returns how long it takes until the report shows it.
+// latency changes a cluster and returns the time until the report shows the change.
 func (s *slow) latency(cluster string) time.Duration {
 	s.with(func() {
 		s.apps[cluster]["app"] = append(s.apps[cluster]["app"], fmt.Sprintf("Secret/%d", time.Now().Unix()))
@@ -99,14 +98,14 @@ func (s *slow) wellAndStale() (stale []string) {
 	return stale
 }
 
-// One cluster in each batch fails: the others are read again, however long a failure takes.
+// If one cluster in each batch fails, the other clusters stay fresh, however long a failure takes.
 func TestPoll_oneSlowClusterInEachBatch(t *testing.T) {
 	for _, takes := range []time.Duration{time.Second, 30 * time.Second} {
 		for _, kind := range []search.Kind{search.KindTimeout, search.KindTooLarge} {
 			t.Run(fmt.Sprintf("%s after %s", kind, takes), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newSlowWorld(t, 400, 50, takes, &search.Error{Kind: kind})
-					for range 60 { // from the first poll on
+					for range 60 { // includes the first poll
 						s.pollFor(time.Second)
 						if got := s.wellAndStale(); len(s.clusters) != 8 || len(got) != 0 {
 							t.Fatalf("%d clusters that search answers for are stale: %s", len(got), names(got))
@@ -124,8 +123,8 @@ func TestPoll_oneSlowClusterInEachBatch(t *testing.T) {
 	}
 }
 
-// Answers are cut for twenty seconds: those of batches, or all of them. Search is well
-// again, and no cluster is to blame.
+// For twenty seconds search cuts the answers of batches, or all answers. Two polls later no cluster is
+// stale or suspect.
 func TestPoll_cutAnswersAreForgottenWithinTwoPolls(t *testing.T) {
 	for name, longest := range map[string]int{"answers of batches": 10, "all answers": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +158,7 @@ func TestPoll_cutAnswersAreForgottenWithinTwoPolls(t *testing.T) {
 	}
 }
 
-// Slow clusters are requested apart: others are read with each poll.
+// Slow clusters are requested separately, so the other clusters are read in each poll.
 func TestPoll_slowClustersDoNotDelayOthers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		n, each int
@@ -179,7 +178,7 @@ func TestPoll_slowClustersDoNotDelayOthers(t *testing.T) {
 				if got := s.wellAndStale(); len(got) != 0 {
 					t.Errorf("stale: %s", names(got))
 				}
-				for _, c := range []string{"n001", fmt.Sprintf("n%03d", tc.each/2+1)} { // and one of a slow batch
+				for _, c := range []string{"n001", fmt.Sprintf("n%03d", tc.each/2+1)} { // and another cluster of a slow batch
 					if got := s.latency(c); got > 15*time.Second {
 						t.Errorf("a change on %s takes %s", c, got)
 					}
@@ -197,7 +196,7 @@ func TestPoll_slowClustersDoNotDelayOthers(t *testing.T) {
 	}
 }
 
-// What has been read is written while a poll waits for the rest.
+// A poll writes the clusters that it has read while it waits for the others.
 func TestPoll_writesWhatIsReadWhileOthersAreSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowWorld(t, 400, 100, 30*time.Second, &search.Error{Kind: search.KindTimeout})
@@ -217,7 +216,7 @@ func TestPoll_writesWhatIsReadWhileOthersAreSlow(t *testing.T) {
 	})
 }
 
-// Half of the fleet gives answers without relations: that is no success.
+// A poll is no success if half of the fleet has answers without relations.
 func TestPoll_manyUnreadClustersAreNoSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -244,7 +243,7 @@ func TestPoll_manyUnreadClustersAreNoSuccess(t *testing.T) {
 	})
 }
 
-// A hub with few clusters: one may fail, half may not.
+// On a hub with few clusters, a poll is a success if fewer than half of them fail, or one of two.
 func TestPoll_halfOfAFewUnreadIsNoSuccess(t *testing.T) {
 	for name, test := range map[string]struct {
 		unread  int
@@ -267,7 +266,7 @@ func TestPoll_halfOfAFewUnreadIsNoSuccess(t *testing.T) {
 					}
 					return nil
 				}
-				w.polls(40) // until what the account sees is read again
+				w.polls(40) // until the visible clusters are read again
 				lastSuccess.Set(0)
 				w.poll()
 				if got := testutil.ToFloat64(lastSuccess) > 0; got != test.success {
@@ -278,7 +277,8 @@ func TestPoll_halfOfAFewUnreadIsNoSuccess(t *testing.T) {
 	}
 }
 
-// While the hub's clusters cannot be listed search is not requested, so its data grows old.
+// While the hub's clusters cannot be listed, the poller does not request search, and the reports become
+// stale.
 func TestPoll_unlistedHubDatesReports(t *testing.T) {
 	in(t, func(w *world) {
 		w.viewed = errors.New("no")

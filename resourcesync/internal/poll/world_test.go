@@ -20,40 +20,40 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// world is a fleet, the search service that indexes it, and a poller between them
-// and a real directory. Times are those of a synctest bubble.
+// world is a fleet, its search service, and a poller that writes to a real directory. It runs in a synctest
+// bubble.
 type world struct {
 	t      *testing.T
 	dir    string
 	store  *intermediate.Store
 	poller *Poller
 	logs   []string
-	// problems are the logs of level error.
+	// problems has the error logs.
 	problems []string
 
 	mu   sync.Mutex
 	view fleet.View
-	// apps are what runs: cluster → Application → its objects, as "Kind/name".
+	// apps has the deployed objects: cluster → Application → objects as "Kind/name".
 	apps map[string]map[string][]string
-	// bent bends an answer, the only reply that a test sees to a batch.
+	// bent changes an answer to a batch, or returns an error.
 	bent func(clusters []string, r *search.Result) error
-	// down fails everything.
+	// down is the error of all requests.
 	down error
-	// hidden are clusters that the account does not see.
+	// hidden has the clusters that the account may not see.
 	hidden map[string]bool
-	// access counts questions for the clusters that the account sees.
+	// access counts the requests for the visible clusters.
 	access int
-	// seen is the answer to them, nil for the true one.
+	// seen replaces the answer to these requests, unless it is nil.
 	seen *search.Result
-	// accessFails fails them.
+	// accessFails makes these requests fail.
 	accessFails bool
 	asked       int
-	// decoded counts the answers to batches that were not the last one again.
+	// decoded counts the answers to batches that differ from the last one.
 	decoded int
 	most    int
 	now     int
 	viewed  error
-	// stop ends the requests of the poller for clusters alone.
+	// stop ends the poller's requests for single clusters.
 	stop func()
 	// begun is called at the start of each poll.
 	begun func()
@@ -78,7 +78,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// restart replaces the poller by a new one over the same directory.
+// restart replaces the poller by a new one with the same directory.
 func (w *world) restart() {
 	if w.stop != nil {
 		w.stop()
@@ -93,8 +93,7 @@ func (w *world) restart() {
 	w.poller.restore(ctx)
 }
 
-// log keeps what is said; funcr writes "logger" and "level" before the message of an
-// info line only.
+// log stores a log line. funcr writes "level" for info lines only.
 func (w *world) log(_, args string) {
 	w.with(func() {
 		w.logs = append(w.logs, args)
@@ -108,7 +107,7 @@ func contains(list []string, part string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, part) })
 }
 
-// with is for tests whose poller runs beside them.
+// with calls do with the lock, for tests whose poller runs in parallel.
 func (w *world) with(do func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,7 +119,7 @@ func (w *world) outage() (err error) {
 	return err
 }
 
-// poll polls once and then lets the interval pass.
+// poll polls once and waits until the interval is over.
 func (w *world) poll() {
 	w.t.Helper()
 	started := time.Now()
@@ -128,7 +127,6 @@ func (w *world) poll() {
 	clock.Sleep(w.t.Context(), 10*time.Second-time.Since(started))
 }
 
-// polls polls some times.
 func (w *world) polls(n int) {
 	w.t.Helper()
 	for range n {
@@ -174,7 +172,7 @@ func (w *world) Applications(ctx context.Context, clusters []string, last search
 		if w.hidden[c] {
 			continue
 		}
-		var uids []string // of those with objects: the others have no relation to the cluster either
+		var uids []string // of the Applications with objects; the others have no relation to the cluster
 		for name, objects := range w.apps[c] {
 			uid := c + "/" + name
 			if len(objects) > 0 {
@@ -225,14 +223,13 @@ func (w *world) Clusters(context.Context) (*search.Result, error) {
 	return r, nil
 }
 
-// row is what a report says of one Application: its objects, those that are held in
-// brackets, and how old that is.
+// row is an Application's row in a report: its objects, with held ones in parentheses, and its age.
 type row struct {
 	objects string
-	age     time.Duration // -1: it is true now
+	age     time.Duration // -1: not stale
 }
 
-// rows reads the report as aggregation does. Keys are "<cluster>/<application>".
+// rows reads the report. Keys are "<cluster>/<application>".
 func (w *world) rows() map[string]row {
 	w.t.Helper()
 	r, err := w.store.Read(setKey.Namespace, setKey.Name)

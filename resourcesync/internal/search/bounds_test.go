@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// A row is written on a managed cluster, whose collector need not be the real one.
+// A managed cluster writes the rows and may run a modified collector, so the length and characters of each
+// value are limited.
 func TestRowsAreBounded(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("x", n) }
 	tests := []struct {

@@ -20,7 +20,7 @@ func answers(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }
 }
 
-// What goes over the wire decides between one and three levels of relations.
+// The filters of a request decide whether search returns one or three levels of relations.
 func TestRequests(t *testing.T) {
 	var got struct {
 		Query     string

@@ -25,7 +25,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// authority is a certificate authority that can sign for a server.
+// authority is a certificate authority that signs server certificates.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -77,7 +77,7 @@ func TestRootsAreReadAgain(t *testing.T) {
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil },
 	})
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are what is tested
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are expected
 	use(first.server(t, loopback))
 	server.Start()
 	defer server.Close()
@@ -111,7 +111,7 @@ func TestRootsAreReadAgain(t *testing.T) {
 	}
 }
 
-// closeIdle makes the next request open a connection, with the CAs as they are.
+// closeIdle closes idle connections, so that the next request uses the server's new certificate.
 func closeIdle(c *Client) { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
 
 func TestRootsThatCannotBeLoaded(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// counted adds the count that the recorded queries did not ask for.
+// counted adds a count, which the recorded queries did not request.
 func counted(t testing.TB, name string, count int) []byte {
 	t.Helper()
 	s := load(t, name)
@@ -133,8 +133,8 @@ func TestRelatedMustBeWhole(t *testing.T) {
 	}
 }
 
-// FuzzDecode feeds the decoder what the real service has sent, and what fuzzing
-// makes of it: it must neither panic nor return rows that it has not been given.
+// FuzzDecode mutates recorded answers of the real service. The decoder must not panic, and must not return
+// more rows than the answer has.
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
 	if err != nil || len(files) == 0 {
@@ -178,8 +178,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// fleetAnswer is an answer of clusters × 10 Applications × 10 resources as the
-// measured service sends it.
+// fleetAnswer returns an answer with 10 Applications per cluster and 10 resources each, in the real
+// service's format.
 func fleetAnswer(clusters int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `{"data":{"searchResult":[{"count":%d,"items":[`, clusters*10)
@@ -233,8 +233,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// BenchmarkValid is the measure for BenchmarkDecode: encoding/json looking at the
-// same bytes once.
+// BenchmarkValid is the reference for BenchmarkDecode: encoding/json reads the same bytes once.
 func BenchmarkValid(b *testing.B) {
 	body := fleetAnswer(50)
 	b.SetBytes(int64(len(body)))

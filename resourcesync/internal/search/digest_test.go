@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// Rows of the answer that the tests below change.
+// These rows are in the answer that the tests below change.
 const (
 	app1    = `{"_uid":"c/1","kind":"Application","name":"a","cluster":"c","_missingResources":"[{\"kind\":\"Secret\"},{\"kind\":\"Job\"}]"}`
 	app2    = `{"_uid":"c/2","kind":"Application","name":"b","cluster":"c"}`
@@ -29,7 +29,7 @@ type group struct {
 	rows []string
 }
 
-// response returns an answer with those rows.
+// response returns an answer with these rows.
 func response(count int, items []string, related ...group) string {
 	groups := make([]string, 0, len(related))
 	for _, g := range related {
@@ -118,7 +118,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// Differences that the answer of TestDigest cannot have.
+// These differences cannot occur in the answer of TestDigest.
 func TestDigestsDiffer(t *testing.T) {
 	rows := func(rows ...string) string { return response(2, []string{app1, app2}, group{"Any", rows}) }
 	for _, tc := range []struct{ reason, one, other string }{
@@ -131,7 +131,7 @@ func TestDigestsDiffer(t *testing.T) {
 	}
 }
 
-// Every byte matters, or nothing that is decoded depends on it.
+// Any change of a byte either changes the digest, or does not change the decoded result.
 func TestDigestOfEveryOtherByte(t *testing.T) {
 	base := baseResponse()
 	last := digestOf(t, base)
@@ -159,7 +159,7 @@ func TestDigestOfEveryOtherByte(t *testing.T) {
 	}
 }
 
-// Rows with brackets and quotes in their texts end where they end.
+// Brackets and quotes in a row's texts do not end the row.
 func TestDigest_bracketsInTexts(t *testing.T) {
 	row := func(text string) string { return fmt.Sprintf(`{"_uid":"c/1","x":%s,"cluster":"c"}`, text) }
 	texts := []string{`"}"`, `"]}"`, `"},{"`, `"]},{"`, `"x\\"`, `"x\"}"`, `"\\\"},{"`, `{"y":"z"}`, `[{"y":"z"}]`, `[["z"],{}]`, `{}`, `1`, `null`}
@@ -177,7 +177,7 @@ func TestDigest_bracketsInTexts(t *testing.T) {
 	}
 }
 
-// The real service's rows are found without reading them as JSON.
+// scan finds the real service's rows without parsing them as JSON.
 func TestScan_recordedAnswer(t *testing.T) {
 	var body bytes.Buffer
 	recorded := load(t, "01-success-two-clusters")
@@ -234,8 +234,8 @@ func TestUnchangedAnswersAreNotDecoded(t *testing.T) {
 	}
 }
 
-// BenchmarkScan compares an answer that has not changed, by its outline and by each row of it
-// read as JSON.
+// BenchmarkScan compares two ways to detect an unchanged answer: by its outline, and by parsing each row as
+// JSON.
 func BenchmarkScan(b *testing.B) {
 	body := fleetAnswer(50)
 	r, err := only(decode(body))

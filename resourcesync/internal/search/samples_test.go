@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// sample is an answer recorded from the real service.
+// sample is a recorded answer of the real service.
 type sample struct {
 	Response struct {
 		Status  int               `json:"status"`

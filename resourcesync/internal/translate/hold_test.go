@@ -20,8 +20,8 @@ func result(a, b search.Item, order [2]int) search.Result {
 	return search.Result{Items: []search.Item{rows[order[0]], rows[order[1]]}, Related: []search.Item{object("c1", "", "v1", "ConfigMap", "n", "x", "c1/b"), node("c1", "c1/b")}}
 }
 
-// state reads "app:a b app2:c", and writes what is held as "(b@1)" and an Application
-// that is held as "app@1:(b@1)".
+// state parses Applications from "app:a b app2:c". write formats a held resource as "(b@1)", and a held
+// Application as "app@1:(b@1)".
 func state(text string) []Application {
 	var out []Application
 	for _, part := range strings.Fields(text) {
@@ -114,7 +114,7 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-// The times survive in the report.
+// Reports store the hold times, and Restore reads them.
 func TestHeldIsRestored(t *testing.T) {
 	set := intermediate.Key{Namespace: "argocd", Name: "s"}
 	own := func(apps []Application) []Application {

@@ -22,7 +22,7 @@ func many(name string, resources int) Application {
 	return a
 }
 
-// What is counted is never less than what a file takes, whatever is in it.
+// Size never returns less than the row's size in a file, for any content.
 func TestSizeIsNoLessThanTheFile(t *testing.T) {
 	const seed = 7
 	random := rand.New(rand.NewPCG(seed, seed))
@@ -70,7 +70,7 @@ func TestLimit(t *testing.T) {
 		reason string
 		apps   []Application
 		limit  int
-		want   []int // resources of each Application that is left
+		want   []int // the number of resources of each remaining Application
 		cut    Cut
 	}{
 		{"all fits", []Application{small, large}, 1 << 20, []int{3, 1000}, Cut{}},
@@ -129,8 +129,8 @@ func TestLimitKeepsWhatIsHeldWithItsResource(t *testing.T) {
 	}
 }
 
-// Two rows of one Application, as between its deletion and the end of the old row: the
-// answer's order of rows, which search does not keep, makes no difference.
+// A re-created Application may have two rows until search deletes the old one. Search returns rows in any
+// order, and the order does not change the result.
 func TestTwoRowsOfOneApplication(t *testing.T) {
 	old, fresh := app("c1", "a", "s"), app("c1", "a", "s")
 	fresh.UID = "c1/b"

@@ -253,7 +253,7 @@ func BenchmarkReports(b *testing.B) {
 	}
 }
 
-// A collector may relate its objects to any UID. They count on their own cluster only.
+// A collector may relate its objects to any UID. Objects count only for Applications on their own cluster.
 func TestClusters_objectsOfAnotherClusterDoNotCount(t *testing.T) {
 	victim, own := app("c1", "a", "s"), app("evil", "b", "s")
 	foreign := object("evil", "", "v1", "Secret", "n", "made-up", victim.UID, own.UID)

@@ -64,7 +64,7 @@ func crd(t *testing.T, file string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: decode(t, string(text))}
 }
 
-// replace is what kubectl replace does: a CRD as it is, over the one that is there.
+// replace creates or replaces a CRD, as kubectl replace does.
 func replace(t *testing.T, file string) error {
 	t.Helper()
 	ctx, want := context.Background(), crd(t, file)
@@ -81,7 +81,7 @@ func replace(t *testing.T, file string) error {
 	return err
 }
 
-// fresh installs a CRD where there is none, and removes it with all objects after the test.
+// fresh installs a CRD that does not exist yet. After the test it deletes the CRD with all objects.
 func fresh(t *testing.T, file, version string) {
 	t.Helper()
 	if err := replace(t, file); err != nil {
@@ -118,7 +118,7 @@ func object(t *testing.T, version, name, spec string) *unstructured.Unstructured
 func create(t *testing.T, version, name, spec string) *unstructured.Unstructured {
 	t.Helper()
 	var made *unstructured.Unstructured
-	testkit.Eventually(t, "creation of "+name, func() (err error) { // a CRD is served a moment before it is stored by
+	testkit.Eventually(t, "creation of "+name, func() (err error) { // the API server serves a new CRD slightly before it can store objects
 		made, err = clusters(version).Create(context.Background(), object(t, version, name, spec), createOptions)
 		return err
 	})
@@ -134,9 +134,8 @@ func stored(t *testing.T, version, name string) map[string]any {
 	return o.Object
 }
 
-// Objects that were made under either other CRD keep every field under ours, in both
-// versions; a status written through one is read through the other; nothing is lost by a
-// rewrite, which is what a storage migration does.
+// Objects created under another project's CRD keep every field under our CRD, in both versions. A status
+// written in one version is read in the other. A rewrite, as in a storage migration, loses nothing.
 func TestObjectsOfPeersAreKept(t *testing.T) {
 	for name, c := range map[string]struct{ file, version, spec string }{
 		"v1beta1":  {peerBeta, "v1beta1", betaObject},
@@ -179,8 +178,8 @@ func TestObjectsOfPeersAreKept(t *testing.T) {
 	}
 }
 
-// The stored versions of ours are more than either other CRD has: the one without
-// v1beta1 is refused, the other is not, which the controller has to notice.
+// Our CRD has more stored versions than the CRDs of the other projects. The API server rejects the CRD
+// without v1beta1. It accepts the other one, and the controller detects that by the missing annotation.
 func TestPeersOverOurs(t *testing.T) {
 	fresh(t, ours, "v1beta1")
 	served(t, "v1alpha1")
@@ -197,7 +196,7 @@ func TestPeersOverOurs(t *testing.T) {
 	}
 }
 
-// One Go type makes both schemas; a difference would be data that is lost on a read.
+// One Go type generates both schemas. A difference would lose data in a read.
 func TestVersionsHaveOneSchema(t *testing.T) {
 	o := crd(t, ours)
 	if o.GetAnnotations()[v1beta1.ProvidedByAnnotation] != v1beta1.ProvidedBy {
@@ -255,7 +254,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// What the other projects' guides have people write is taken as it is.
+// Our CRD accepts the examples from the other projects' guides.
 func TestExamplesOfPeersAreTaken(t *testing.T) {
 	fresh(t, ours, "v1alpha1")
 	served(t, "v1beta1")

@@ -18,12 +18,11 @@ func memory(quantity string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(quantity)}}
 }
 
-// What an AddOnDeploymentConfig says comes with the Deployment, and nothing that is for
-// other add-ons.
+// The Deployment follows the AddOnDeploymentConfig, and ignores entries for other add-ons.
 func TestDeployment_followsAddOnDeploymentConfig(t *testing.T) {
 	w := wanted(t)
 	w.Config = &addonv1alpha1.AddOnDeploymentConfigSpec{
-		AgentInstallNamespace: "open-cluster-management-agent-addon", // what its schema says unless it is set
+		AgentInstallNamespace: "open-cluster-management-agent-addon", // the schema's default
 		NodePlacement:         &addonv1alpha1.NodePlacement{NodeSelector: map[string]string{"infra": "true"}, Tolerations: []corev1.Toleration{{Key: "infra", Operator: corev1.TolerationOpExists}}},
 		ProxyConfig:           addonv1alpha1.ProxyConfig{HTTPSProxy: "http://proxy:3128", NoProxy: ".svc"},
 		CustomizedVariables:   []addonv1alpha1.CustomizedVariable{{Name: "ARGOCD_AGENT_LOG_LEVEL", Value: "debug"}, {Name: "OF_ANOTHER_ADDON", Value: "x"}},

@@ -23,7 +23,7 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// The registration agent makes the Secret's name of the other two.
+// The registration agent derives the Secret's name from the names of the add-on and the signer.
 func TestNames(t *testing.T) {
 	if want := AddOnName + "-" + strings.ReplaceAll(SignerName, "/", "-") + "-client-cert"; ClientSecretName != want {
 		t.Errorf("the client certificate's Secret is %s, want %s", ClientSecretName, want)

@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 )
 
-// variable is a row of the table of what argocd-agent reads.
+// variable is a row of the table of argocd-agent's settings.
 type variable struct{ flag, kind, entry, values string }
 
 func variables(t *testing.T) map[string]variable {
@@ -43,7 +43,7 @@ func variables(t *testing.T) map[string]variable {
 	return known
 }
 
-// decoded returns the manifest of a work that has this kind and name.
+// decoded returns the manifest with this kind and name in a ManifestWork, or nil.
 func decoded[T any](t *testing.T, work *workv1.ManifestWork, kind, name string) *T {
 	t.Helper()
 	for _, m := range work.Spec.Workload.Manifests {
@@ -65,8 +65,8 @@ func decoded[T any](t *testing.T, work *workv1.ManifestWork, kind, name string) 
 	return nil
 }
 
-// Every setting of the delivered Deployment is one that this version of argocd-agent
-// reads, and has a value of its type.
+// This version of argocd-agent reads every setting of the delivered Deployment. Every value has the
+// setting's type.
 func TestDeliveredSettingsAreTheAgents(t *testing.T) {
 	known := variables(t)
 	for _, mode := range []string{ModeManaged, ModeAutonomous} {
@@ -117,7 +117,7 @@ func (v variable) takes(value string) bool {
 	return err == nil && (v.values == "-" || slices.Contains(strings.Split(v.values, ","), value))
 }
 
-// What a GitOpsCluster sets reaches the agent under the names that it reads.
+// The settings of a GitOpsCluster reach the agent under the names that argocd-agent reads.
 func TestDeliveredSettings_ofTheGitOpsCluster(t *testing.T) {
 	known, w := variables(t), wanted(t)
 	w.Settings = v1beta1.AgentSettings{
@@ -144,7 +144,7 @@ func TestDeliveredSettings_ofTheGitOpsCluster(t *testing.T) {
 	}
 }
 
-// expect holds the settings against what the contract with the principal needs.
+// expect compares the settings with those that the principal requires.
 func expect(t *testing.T, mode string, told map[string]string) {
 	t.Helper()
 	want := map[string]string{

@@ -18,14 +18,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// spoke plays what the agents of a managed cluster report.
+// spoke has the reports of a managed cluster's agents.
 type spoke struct {
 	t *testing.T
 	w Wanted
 	Seen
 }
 
-// well returns a cluster on which everything is as wanted.
+// well returns a cluster on which everything is as desired.
 func well(t *testing.T) *spoke {
 	t.Helper()
 	s := &spoke{t: t, w: wanted(t)}
@@ -36,7 +36,7 @@ func well(t *testing.T) *spoke {
 	return s
 }
 
-// hold has the cluster hold a certificate, and its Deployment run with it.
+// hold gives the cluster a certificate, and a Deployment that runs with it.
 func (s *spoke) hold(certificate []byte) {
 	s.Work = mustWork(s.t, s.w, "")
 	s.Work.Generation = 3
@@ -154,7 +154,7 @@ func (s *spoke) refuse(message string) {
 	s.deployment().Conditions[0] = metav1.Condition{Type: workv1.ManifestApplied, Status: metav1.ConditionFalse, Message: message + strings.Repeat("x", 1<<16)}
 }
 
-// blind is a work agent without the right to read Secrets.
+// blind removes the work agent's permission to read Secrets.
 func (s *spoke) blind() {
 	s.secret().StatusFeedbacks.Values = nil
 	available(s.secret(), metav1.ConditionUnknown, "FetchingResourceFailed")
@@ -165,7 +165,7 @@ func (s *spoke) blind() {
 	say(s.deployment(), text(feedbackDigest, digest))
 }
 
-// none is a cluster that never had a certificate, and whose Deployment runs all the same.
+// none removes the certificate of a cluster. Its Deployment runs all the same.
 func (s *spoke) none() {
 	delete(s.Work.Annotations, ClientCertificateAnnotation)
 	s.secret().StatusFeedbacks.Values = nil
@@ -177,7 +177,7 @@ func (s *spoke) none() {
 	say(s.deployment(), text(feedbackDigest, digest))
 }
 
-// The name of the certificate is stable, so that an agent is restarted once for each.
+// The certificate keeps its name, so that the agent restarts once per certificate.
 func TestCertificateName(t *testing.T) {
 	s := well(t)
 	first := CertificateName(s.Work, s.AddOn, "argocd")
@@ -206,8 +206,8 @@ func TestCertificateName(t *testing.T) {
 	}
 }
 
-// A cluster reports its new certificate before its agent is restarted with it. The former CA has to be
-// trusted until then.
+// A cluster reports its new certificate before its agent restarts with it. Until then the principal must
+// trust the former CA.
 func TestRunsWith(t *testing.T) {
 	renewed := func(s *spoke) {
 		say(s.secret(), text(feedbackCertificate, base64.StdEncoding.EncodeToString(certificatePEM(s.t, "c1", "g1", 2*time.Hour))))

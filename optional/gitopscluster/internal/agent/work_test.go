@@ -25,10 +25,9 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// start is the time of the tests.
 var start = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// certificatePEM returns a certificate, which has signed itself.
+// certificatePEM returns a self-signed certificate.
 func certificatePEM(t *testing.T, cluster, group string, life time.Duration) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -69,7 +68,7 @@ func mustWork(t *testing.T, w Wanted, certificate string) *workv1.ManifestWork {
 	return work
 }
 
-// ids lists a work's manifests, and checks that each has one configuration of its own.
+// ids lists the manifests of a ManifestWork, and checks that each has one matching configuration.
 func ids(t *testing.T, work *workv1.ManifestWork) []string {
 	t.Helper()
 	if len(work.Spec.Workload.Manifests) != len(work.Spec.ManifestConfigs) {
@@ -132,7 +131,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// No rule says "everything", and Applications of all namespaces are for managed mode only.
+// No rule has a wildcard. Only managed mode has permissions for Applications of all namespaces.
 func TestRights(t *testing.T) {
 	for mode, applications := range map[string]bool{ModeManaged: true, ModeAutonomous: false} {
 		w := wanted(t)
@@ -189,7 +188,7 @@ func TestDeploymentIsRestricted(t *testing.T) {
 	}
 }
 
-// A binding's role cannot be changed, so that another role has another binding.
+// The API server rejects a change of a binding's role, so each role has a binding with a different name.
 func TestWork_anotherRoleHasAnotherBinding(t *testing.T) {
 	names := map[string]string{}
 	for _, role := range []string{"view", "admin", "team:actions"} {
@@ -210,7 +209,7 @@ func TestWork_anotherRoleHasAnotherBinding(t *testing.T) {
 	}
 }
 
-// The agent is restarted when something changes that it reads once, and only then.
+// The agent restarts if a setting changes that it reads only at its start. Other changes do not restart it.
 func TestDigest(t *testing.T) {
 	base := wanted(t)
 	of := func(w Wanted, certificate string) string {
@@ -243,7 +242,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// A key, or anything else that is no certificate, does not leave the hub.
+// A CA bundle with a key, or with anything but certificates, does not leave the hub.
 func TestOnlyCertificatesTravel(t *testing.T) {
 	w := wanted(t)
 	key := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: []byte("secret")})

@@ -23,8 +23,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// An agent comes with everything that it needs; it follows the principal; it leaves in
-// order, and the certificates with the last.
+// An agent gets everything that it needs, and follows a change of the principal's address. Its ManifestWork
+// is deleted first, then its key. The certificates are deleted with the last GitOpsCluster.
 func TestComesAndLeaves(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
@@ -53,7 +53,7 @@ func TestComesAndLeaves(t *testing.T) {
 		}
 		return nil
 	})
-	f.delivered(c, holds("192.0.2.2")) // what runs is left as it is
+	f.delivered(c, holds("192.0.2.2")) // the delivered agent does not change
 	f.balanced("192.0.2.2")
 
 	a.Clusters = nil
@@ -79,8 +79,8 @@ func TestComesAndLeaves(t *testing.T) {
 	f.absent(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "argocd-agent-ca"}})
 }
 
-// The older of two GitOpsClusters has the agent; when it goes, the other takes it over
-// without a moment without.
+// The older of two GitOpsClusters has the agent. When the older one is deleted, the other one takes over
+// the same ManifestWork.
 func TestOlderHasTheAgent(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
@@ -103,8 +103,8 @@ func TestOlderHasTheAgent(t *testing.T) {
 	})
 }
 
-// After a start nothing leaves before the GitOpsClusters are known, and nothing is written when
-// all was as it has to be.
+// After a restart, no agent is removed before the GitOpsClusters are known. If the hub is up to date,
+// nothing is written.
 func TestRestart(t *testing.T) {
 	f := newFixture(t)
 	kept, left := f.cluster(), f.cluster()
@@ -151,7 +151,7 @@ func TestRestart(t *testing.T) {
 	f.delivered(kept, holds("192.0.2.1"))
 }
 
-// A dry run says what a run then writes, and writes nothing.
+// A dry run lists the writes of a real run, and writes nothing.
 func TestDryRun(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
@@ -173,8 +173,8 @@ func TestDryRun(t *testing.T) {
 	f.delivered(c, holds("192.0.2.1"))
 }
 
-// A cluster that is released without proof is reported, with the certificates that it may have
-// kept. A cluster with a proof that its key is deleted is not.
+// A cluster that is released without proof is reported, with the number of certificates that it may still
+// have. A cluster that proved the deletion of its key is not reported.
 func TestAbandoned_isReported(t *testing.T) {
 	f := newFixture(t)
 	proven, lost := f.cluster(), f.cluster()
@@ -203,7 +203,8 @@ func TestAbandoned_isReported(t *testing.T) {
 	}
 }
 
-// Nor does a dry run remove the certificates when the last one asks no more; it says so.
+// When the last GitOpsCluster drops its agents, a dry run lists the deletion of the certificates and
+// deletes nothing.
 func TestDryRunOfTheEnd(t *testing.T) {
 	f, ctx := newFixture(t), t.Context()
 	a := f.spec("a", 0)

@@ -29,9 +29,9 @@ func (f *fixture) defaultProject(labels map[string]string) *argocd.AppProject {
 	return o
 }
 
-// The principal never sends the hub's default AppProject, so that the clusters' own is not
-// overwritten, unless who runs Argo CD has set the label; and with the last agent the hub
-// has it as it was.
+// The principal must not send the hub's default AppProject, which would overwrite the clusters' own. An
+// administrator can allow it with the label. When the last agent is removed, the AppProject gets its old
+// labels back.
 func TestDefaultProject_isKeptFromAgents(t *testing.T) {
 	for name, labels := range map[string]map[string]string{"unset": nil, "sent on purpose": {argocd.IgnoreSyncLabel: "false"}} {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +63,8 @@ func TestDefaultProject_isKeptFromAgents(t *testing.T) {
 	}
 }
 
-// A cluster whose agent is removed, but for the check of its key, has no agent that could overwrite
-// the project.
+// A cluster without an agent may still have the ManifestWork that checks its key. It cannot overwrite the
+// project, so the AppProject gets the label.
 func TestDefaultProject_isKeptAlthoughAKeyIsChecked(t *testing.T) {
 	f := newFixture(t)
 	o := f.defaultProject(nil)
@@ -87,8 +87,8 @@ func TestDefaultProject_isKeptAlthoughAKeyIsChecked(t *testing.T) {
 	}
 }
 
-// Applications of the hub that no agent serves, and projects that agents write over under
-// pulled Applications, are reported to who runs the Argo CD, and to no other namespace.
+// The report lists the hub's Applications that no agent serves, and AppProjects that agents overwrite under
+// pulled Applications. Only GitOpsClusters in Argo CD's namespace get it.
 func TestApplications_ofLeftClustersAreReported(t *testing.T) {
 	f := newFixture(t)
 	f.defaultProject(map[string]string{argocd.IgnoreSyncLabel: "false"})

@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 )
 
-// overtaken has another client write an object just before its first patch.
+// overtaken lets another client write an object just before the object's first patch.
 type overtaken struct {
 	next http.RoundTripper
 	path string
@@ -31,7 +31,6 @@ type overtaken struct {
 	met  atomic.Int64
 }
 
-// RoundTrip implements [http.RoundTripper].
 func (o *overtaken) RoundTrip(q *http.Request) (*http.Response, error) {
 	first := q.Method == http.MethodPatch && strings.Contains(q.URL.Path, o.path) && o.done.CompareAndSwap(false, true)
 	if first {
@@ -46,7 +45,7 @@ func (o *overtaken) RoundTrip(q *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// failures is how often the controller has logged an error.
+// failures returns how many errors the controller has logged.
 func failures(t *testing.T) float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -69,8 +68,8 @@ func failures(t *testing.T) float64 {
 	return 0
 }
 
-// Another client that writes an add-on or a work first is no error; what was to be
-// written comes soon after.
+// It is not an error if another client writes an add-on or a ManifestWork first. The controller retries
+// soon.
 func TestConflictsAreNoErrors(t *testing.T) {
 	for resource, kind := range map[string]schema.GroupVersionKind{
 		"managedclusteraddons": {Group: addonv1alpha1.GroupName, Version: "v1alpha1", Kind: "ManagedClusterAddOn"},
@@ -83,7 +82,7 @@ func TestConflictsAreNoErrors(t *testing.T) {
 			f.delivered(c, holds("192.0.2.1"))
 			f.stop()
 
-			o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.AddOnName}} // the work is called like the add-on
+			o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.AddOnName}} // the ManifestWork has the name of the add-on
 			o.SetGroupVersionKind(kind)
 			race := &overtaken{path: "/namespaces/" + c + "/" + resource + "/" + o.Name, by: func() error {
 				return hub.client.Patch(context.Background(), o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"test.example.com/other":"1"}}}`)))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A dry run changes nothing that the agents of another GitOpsCluster share, and neither does
-// one without agents; alone it is planned.
+// Settings that all agents share come from GitOpsClusters with agents. A dry run decides them only if no
+// other GitOpsCluster has agents.
 func TestDeciding_leavesOutDryRunsIfThereAreOthers(t *testing.T) {
 	live, second := Spec{RotateCA: "live", Agent: &Agent{}}, Spec{RotateCA: "second", Agent: &Agent{}}
 	dry, registering := Spec{RotateCA: "dry", Agent: &Agent{}, DryRun: true}, Spec{RotateCA: "registering", AtLeast: 5}

@@ -14,7 +14,6 @@ import (
 
 var errInjected = errors.New("injected")
 
-// noRequests is a client that cannot list CertificateSigningRequests.
 type noRequests struct{ client.Client }
 
 func (c noRequests) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
@@ -24,8 +23,7 @@ func (c noRequests) List(ctx context.Context, list client.ObjectList, options ..
 	return c.Client.List(ctx, list, options...)
 }
 
-// Whether a cluster waits in vain is not guessed: a pass that cannot read it ends with
-// the error, and what is there stays as it is.
+// A pass that cannot read the CertificateSigningRequests ends with the error and changes nothing.
 func TestReconcile_unreadRequestsEndThePass(t *testing.T) {
 	f, ctx := newFixture(t), t.Context()
 	c := f.cluster()

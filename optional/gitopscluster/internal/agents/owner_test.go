@@ -21,8 +21,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Also after a restart, the owner of a work without add-on does not come from the work, which the
-// managed cluster may write, but from the cluster's Secret.
+// The owner of a ManifestWork without add-on comes from the cluster's Secret, also after a restart. It does
+// not come from the ManifestWork, because the managed cluster may write that.
 func TestLeft_ignoresAForgedOwnerAfterARestart(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
@@ -106,7 +106,7 @@ func TestOrphan(t *testing.T) {
 	})
 }
 
-// An agent leaves after the grace period also where no GitOpsCluster is left to say how.
+// An agent is removed after the grace period even if no GitOpsCluster exists.
 func TestOrphan_leavesWithoutHeir(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
@@ -121,8 +121,8 @@ func TestOrphan_leavesWithoutHeir(t *testing.T) {
 	f.absent(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.AddOnName}})
 }
 
-// A hub that was restored has new times of creation: whose a cluster's agent is does not
-// change with them. A GitOpsCluster in Argo CD's namespace goes before one elsewhere all the same.
+// On a restored hub all creation times are new, and the owner of a cluster's agent does not change. But a
+// GitOpsCluster in Argo CD's namespace always precedes one in another namespace.
 func TestAssign_keepsOwners(t *testing.T) {
 	spec := func(namespace, name string, created int64, clusters ...string) Spec {
 		return Spec{Owner: types.NamespacedName{Namespace: namespace, Name: name}, ArgoNamespace: "argocd", Created: time.Unix(created, 0), Clusters: clusters, Agent: &Agent{}}
@@ -147,8 +147,8 @@ func TestAssign_keepsOwners(t *testing.T) {
 	}
 }
 
-// A cluster that is called like the hub's Argo CD namespace gets no agent: it would be let in
-// as that namespace.
+// A cluster with the name of the hub's Argo CD namespace gets no agent. The principal would take the agent
+// for that namespace.
 func TestNameOfArgoCD_getsNoAgent(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
@@ -166,7 +166,7 @@ func TestNameOfArgoCD_getsNoAgent(t *testing.T) {
 	}
 }
 
-// Bad manifests in a dry run are a state of its clusters, and stop no other GitOpsCluster.
+// Bad manifests in a dry run are reported for its own clusters, and do not block another GitOpsCluster.
 func TestDryRun_withBadManifests(t *testing.T) {
 	f := newFixture(t)
 	c, d := f.cluster(), f.cluster()

@@ -26,7 +26,7 @@ import (
 
 const deadlineMetric = "gitopscluster_certificate_renewal_deadline_timestamp_seconds"
 
-// deadlines returns until when certificates of an Argo CD have to be renewed, by kind.
+// deadlines returns the renewal deadlines of an Argo CD's certificates, by kind.
 func deadlines(t *testing.T, namespace string) map[string]time.Time {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -54,8 +54,8 @@ func deadlines(t *testing.T, namespace string) map[string]time.Time {
 	return found
 }
 
-// What is told of the clients' certificates is the first of them all, of clusters that are
-// heard of and stay: only these renew theirs, and do not when something is wrong.
+// The metric for the clients' certificates has the earliest deadline of all available clusters that keep
+// their agent. Only these clusters renew their certificates, so only their deadlines show a failure.
 func TestRenewalDeadlines(t *testing.T) {
 	f := newFixture(t)
 	clusters := []string{f.cluster(), f.cluster()}
@@ -70,7 +70,7 @@ func TestRenewalDeadlines(t *testing.T) {
 	says := func(what string, of ...string) {
 		t.Helper()
 		testkit.Eventually(t, what, func() error {
-			f.Set(a) // has the Argo CD reconciled
+			f.Set(a) // triggers a reconciliation
 			if got := slices.Sorted(maps.Keys(deadlines(t, f.namespace))); !slices.Equal(got, of) {
 				return fmt.Errorf("there are those of %v", got)
 			}
@@ -103,7 +103,7 @@ func TestRenewalDeadlines(t *testing.T) {
 			testkit.Edit(t, hub.client, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.WorkName}}, func(w *workv1.ManifestWork) { w.Finalizers = finalizers })
 		}
 	}
-	held(workv1.ManifestWorkFinalizer) // the work agents take their time, and the add-ons stay
+	held(workv1.ManifestWorkFinalizer) // the work agents have not finished, so the add-ons stay
 	a.Clusters = nil
 	says("none of clusters that leave", hubs...)
 	held()
@@ -121,9 +121,8 @@ func TestRenewalDeadlines(t *testing.T) {
 
 var fed = regexp.MustCompile(deadlineMetric + `\{([^}]*)\}`)
 
-// rulesAreFedWith holds the series that the test of the alert on certificates is fed with
-// against what is emitted: this metric is not there in the tests of the other alerts,
-// which run without agents.
+// rulesAreFedWith compares the series in the test of the certificate alert with the emitted series. The
+// tests of the other alerts run without agents, so they do not have this metric.
 func rulesAreFedWith(t *testing.T, kinds []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(testkit.Root(), "deploy", "monitoring", "base", "rules_test.yaml"))
@@ -149,7 +148,7 @@ func rulesAreFedWith(t *testing.T, kinds []string) {
 	}
 }
 
-// A cluster that leaves and comes back is not given the age of the generation that it asked for before.
+// A cluster that leaves and returns does not keep the start time of its former generation.
 func TestReporter_clusterThatComesBack(t *testing.T) {
 	const name = "cluster1"
 	r, before := &reporter{}, time.Now().Add(-time.Hour)

@@ -20,8 +20,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
 )
 
-// An add-on reports a connection until its agent is reconciled. The work may already report a
-// certificate that the agent was not started with.
+// Until the agent is reconciled, the add-on reports the old connection. The ManifestWork may already report
+// a certificate that the agent was not started with.
 func TestReportsOfAnAgentThatIsNotRestartedYet(t *testing.T) {
 	ca, err := pki.NewAuthority(time.Now(), time.Hour)
 	if err != nil {

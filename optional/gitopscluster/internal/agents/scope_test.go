@@ -33,8 +33,8 @@ func (f *fixture) secret(name string) *corev1.Secret {
 	return s
 }
 
-// A cluster that is leaving and cannot, since it does not finish the deletion of its work,
-// does not hold up a change of the CA: taking it out of the Placement is the way out.
+// A leaving cluster that does not finish the deletion of its ManifestWork does not block a change of the
+// CA. So an administrator can unblock a change by removing the cluster from the Placement.
 func TestRotation_leavingClusterDoesNotHoldIt(t *testing.T) {
 	f := newFixture(t)
 	stays, leaves := f.cluster(), f.cluster()
@@ -64,8 +64,7 @@ func TestRotation_leavingClusterDoesNotHoldIt(t *testing.T) {
 	})
 }
 
-// A load balancer that has no address for a while costs no agent its principal: what the
-// certificate names is taken off when it is renewed.
+// If the load balancer loses its address for a while, the principal's certificate keeps the address.
 func TestServerCertificate_keepsAnAddressThatIsMissingForAWhile(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
@@ -80,7 +79,7 @@ func TestServerCertificate_keepsAnAddressThatIsMissingForAWhile(t *testing.T) {
 		}
 		return nil
 	})
-	f.balanced("192.0.2.1", "192.0.2.7") // a name that is missing has the certificate made anew
+	f.balanced("192.0.2.1", "192.0.2.7") // a missing name causes a new certificate
 	testkit.Eventually(t, "the new address", func() error {
 		secret := f.secret("argocd-agent-principal-tls")
 		chain, err := pki.ParseCertificates(secret.Data[corev1.TLSCertKey])
@@ -97,8 +96,8 @@ func TestServerCertificate_keepsAnAddressThatIsMissingForAWhile(t *testing.T) {
 	})
 }
 
-// The owner of a work that outlived its add-on is not taken from annotations, which the
-// managed cluster may write: another GitOpsCluster would not come to its end.
+// The owner of a ManifestWork without add-on does not come from its annotations, because the managed
+// cluster may write them. A forged owner would block the deletion of another GitOpsCluster.
 func TestLeft_ignoresAnOwnerThatAClusterForged(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
@@ -137,7 +136,7 @@ func TestLeft_ignoresAnOwnerThatAClusterForged(t *testing.T) {
 	})
 }
 
-// What agents of an Argo CD share is not decided by GitOpsClusters of other namespaces.
+// A GitOpsCluster in Argo CD's namespace precedes an older one in another namespace.
 func TestDeciding_onlyInTheNamespaceOfArgoCD(t *testing.T) {
 	in, out := Spec{RotateCA: "in", Agent: &Agent{}, ArgoNamespace: "argocd"}, Spec{RotateCA: "out", Agent: &Agent{}, ArgoNamespace: "argocd", Created: time.Unix(1, 0)}
 	in.Owner.Namespace, out.Owner.Namespace, in.Created = "argocd", "team", time.Unix(2, 0)
@@ -148,8 +147,8 @@ func TestDeciding_onlyInTheNamespaceOfArgoCD(t *testing.T) {
 	}
 }
 
-// The address that a GitOpsCluster of another namespace names does not get into the
-// certificate that the principal has for all.
+// The principal's certificate is for all agents. An address in a GitOpsCluster of another namespace does
+// not get into it.
 func TestServerCertificate_hasNoNameOfAnotherNamespace(t *testing.T) {
 	f := newFixture(t)
 	c, d := f.cluster(), f.cluster()

@@ -79,14 +79,14 @@ var serial atomic.Int64
 
 func unique(prefix string) string { return fmt.Sprintf("%s-%d", prefix, serial.Add(1)) }
 
-// fixture is one test's Argo CD with a principal, and a running hub.
+// fixture is one test's Argo CD with a principal, and a controller on the test hub.
 type fixture struct {
 	*Reconciler
 	t         *testing.T
 	namespace string
 	writes    *atomic.Int64
 	stop      func()
-	// wrap, unless nil, stands between the hub and the API server.
+	// wrap is a transport between the controller and the API server. nil adds none.
 	wrap  func(http.RoundTripper) http.RoundTripper
 	grace time.Duration
 	// trigger starts a pass, as package gitops does.
@@ -94,7 +94,7 @@ type fixture struct {
 
 	mu        sync.Mutex
 	abandoned []string
-	// specs are nil until the GitOpsClusters are known. holders has the holders of cluster Secrets.
+	// specs is nil until the GitOpsClusters are known. holders has the holders of each cluster's Secret.
 	specs   map[types.NamespacedName]Spec
 	holders map[string][]string
 	plan    *Plan
@@ -122,7 +122,7 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// sweep removes what earlier tests have left on clusters. It would count for this test's Argo CD,
+// sweep deletes the ManifestWorks and add-ons of earlier tests. They would count for this test's Argo CD,
 // because it is the only one.
 func (f *fixture) sweep() {
 	f.t.Helper()
@@ -190,7 +190,7 @@ func (f *fixture) start() {
 	f.stop = testkit.Run(f.t, mgr)
 }
 
-// pass does what package gitops does in a pass.
+// pass runs one pass, as package gitops does.
 func (f *fixture) pass(ctx context.Context) (reconcile.Result, error) {
 	f.mu.Lock()
 	known, specs := f.specs != nil, slices.Collect(maps.Values(f.specs))
@@ -227,7 +227,6 @@ func (f *fixture) Set(specs ...Spec) {
 	f.trigger.Add(reconcile.Request{})
 }
 
-// Delete removes a GitOpsCluster.
 func (f *fixture) Delete(owner types.NamespacedName) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -235,7 +234,7 @@ func (f *fixture) Delete(owner types.NamespacedName) {
 	f.trigger.Add(reconcile.Request{})
 }
 
-// passed waits for a pass that began after the call.
+// passed waits for a pass that began after the call, and returns the last plan.
 func (f *fixture) passed() *Plan {
 	f.t.Helper()
 	f.mu.Lock()
@@ -253,7 +252,6 @@ func (f *fixture) passed() *Plan {
 	return f.last()
 }
 
-// last returns the last plan.
 func (f *fixture) last() *Plan {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -279,7 +277,7 @@ func (f *fixture) secretOf(_ context.Context, _, cluster string) (holders []stri
 	return f.holders[cluster], "sha256:x", nil
 }
 
-// annotated returns the GitOpsCluster that an object names.
+// annotated returns the GitOpsCluster in an object's owner annotation.
 func annotated(o client.Object) types.NamespacedName {
 	owner := types.NamespacedName{}
 	owner.Namespace, owner.Name, _ = contract.SplitKey(o.GetAnnotations()[agent.OwnerAnnotation])
@@ -309,7 +307,7 @@ func (f *fixture) owner(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: f.namespace, Name: name}
 }
 
-// spec is the spec of a GitOpsCluster of that name and age.
+// spec returns the spec of a GitOpsCluster of that name and age.
 func (f *fixture) spec(name string, age time.Duration, clusters ...string) Spec {
 	return Spec{Owner: f.owner(name), Created: time.Now().Add(-age), ArgoNamespace: f.namespace, Clusters: clusters,
 		Agent: &Agent{Mode: agent.ModeManaged, Field: "spec.address", Namespace: "argocd", RestartPrincipal: true}}
@@ -320,7 +318,7 @@ func (f *fixture) addOn(cluster string) (*addonv1alpha1.ManagedClusterAddOn, err
 	return o, hub.client.Get(context.Background(), client.ObjectKey{Namespace: cluster, Name: agent.AddOnName}, o)
 }
 
-// delivered waits for the work of a cluster to pass check.
+// delivered waits until check accepts the ManifestWork of a cluster.
 func (f *fixture) delivered(cluster string, check func(*workv1.ManifestWork) error) *workv1.ManifestWork {
 	f.t.Helper()
 	w := &workv1.ManifestWork{}
@@ -356,7 +354,7 @@ func (f *fixture) absent(o client.Object) {
 	})
 }
 
-// keyGone plays the work agent that finds the client certificate's Secret gone.
+// keyGone acts as a work agent that no longer finds the client certificate's Secret.
 func keyGone(t *testing.T, f *fixture, cluster string) {
 	t.Helper()
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: agent.LeavingWorkName}}
@@ -374,8 +372,8 @@ func keyGone(t *testing.T, f *fixture, cluster string) {
 	})
 }
 
-// signed has the registration agent of a cluster ask for its certificate, and get it. It
-// returns what is on record of it.
+// signed requests a certificate as a cluster's registration agent does, and waits until it is issued. It
+// returns the record of the certificate.
 func (f *fixture) signed(cluster string) pki.Issued {
 	f.t.Helper()
 	var is []pki.Issued

@@ -32,7 +32,7 @@ func appProject(name, destinations string) *argocd.AppProject {
 	return &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: name}, Spec: json.RawMessage(`{"destinations":` + destinations + `}`)}
 }
 
-// shown is an AppProject that an autonomous agent shows on the hub.
+// shown returns an AppProject that an autonomous agent sends to the hub.
 func shown(cluster, name string) *argocd.AppProject {
 	o := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: cluster + "-" + name, Annotations: map[string]string{sourceUIDAnnotation: "x"}}}
 	o.Spec = json.RawMessage(`{"sourceNamespaces":["` + cluster + `"],"destinations":[{"name":"` + cluster + `","server":"*"}]}`)
@@ -97,7 +97,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A report names few objects and counts all.
+// A report counts all objects, but names only a few.
 func TestReport_isBounded(t *testing.T) {
 	e := &evaluation{projects: map[string]*project{}}
 	for range 1000 {

@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 )
 
-// edit changes data; an empty text takes a key away.
+// edit changes data of a Secret. An empty text deletes the key.
 func (a *argo) edit(name string, data map[string]string) {
 	a.t.Helper()
 	s := a.secret(name)
@@ -35,7 +35,7 @@ func (a *argo) edit(name string, data map[string]string) {
 	}
 }
 
-// Secrets of others are used and judged and never written.
+// gitopscluster uses and checks the Secrets of other clients, and never writes them.
 func TestAdoptsForeign(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
 	const life = 5 * 365 * 24 * time.Hour
@@ -134,7 +134,7 @@ func TestAdoptsForeign(t *testing.T) {
 			if want := c.bundle; want == nil && len(state.CABundle) > 0 || want != nil && string(state.CABundle) != string(pki.EncodeCertificates(want.Certificate)) {
 				t.Errorf("%s: agents are to trust %d bytes", c.reason, len(state.CABundle))
 			}
-			a.now = a.now.Add(80 * 24 * time.Hour) // whatever is due then
+			a.now = a.now.Add(80 * 24 * time.Hour) // a time at which renewals are due
 			if c.bundle != soon {
 				a.ensure()
 			}
@@ -154,7 +154,7 @@ func TestAdoptsForeign(t *testing.T) {
 	}
 }
 
-// forNamespace issues a server's certificate again, for the Services of this test's namespace.
+// forNamespace issues a server's certificate again, with the Services of this test's namespace.
 func forNamespace(t *testing.T, data map[string][]byte, theirs, stranger *pki.Authority, all []string, namespace string, now time.Time) map[string][]byte {
 	t.Helper()
 	is, err := pki.ParseCertificates(data["tls.crt"])
@@ -178,8 +178,8 @@ func forNamespace(t *testing.T, data map[string][]byte, theirs, stranger *pki.Au
 	return map[string][]byte{"tls.crt": p.Certificate, "tls.key": p.Key}
 }
 
-// When all of it is somebody else's, so is the principal's start; once it was restarted
-// from here, it goes on to be.
+// If other clients made all Secrets, they also restart the principal. Otherwise gitopscluster restarts it
+// after a change, unless KeepPrincipalRunning is set.
 func TestRestartIsLeftToWhoeverMadeEverything(t *testing.T) {
 	ours := newArgo(t)
 	ours.ensure()

@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/standin"
 )
 
-// What is made is what a principal starts with, and it is made once.
+// gitopscluster makes the Secrets that a principal needs to start, and makes them once.
 func TestMakesWhatThePrincipalNeeds(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
@@ -65,7 +65,7 @@ func TestMakesWhatThePrincipalNeeds(t *testing.T) {
 	}
 }
 
-// agent is one whose certificate the CA has just signed.
+// agent returns an agent with a certificate that the CA has just signed.
 func (a *argo) agent(cluster string, generation int, state State) standin.Agent {
 	a.t.Helper()
 	authorities, err := Load(context.Background(), hub.client, a.namespace, "")
@@ -76,7 +76,8 @@ func (a *argo) agent(cluster string, generation int, state State) standin.Agent 
 	return standin.Agent{Roots: state.CABundle, Certificate: certificate, Key: key}
 }
 
-// Each part comes back when it is deleted, follows the names, and is renewed in time.
+// gitopscluster re-creates each deleted Secret, adds missing names to a certificate, and renews
+// certificates in time.
 func TestMends(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
@@ -122,7 +123,7 @@ func (a *argo) delete(name string) {
 	}
 }
 
-// A dry run says what a run then does.
+// A dry run lists exactly the writes of a real run.
 func TestDryRun(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
@@ -141,7 +142,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// Whatever write fails, the next pass goes on.
+// Any write may fail. The next pass completes the work.
 func TestEveryWriteMayFail(t *testing.T) {
 	failure := errors.New("injected")
 	for failing := range 6 {
@@ -158,7 +159,7 @@ func TestEveryWriteMayFail(t *testing.T) {
 		a.restart(func(c client.WithWatch) client.Client {
 			return interceptor.NewClient(c, interceptor.Funcs{
 				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-					return errors.Join(fail(), c.Create(ctx, o, opts...)) // even when only the answer is lost
+					return errors.Join(fail(), c.Create(ctx, o, opts...)) // the create succeeds, and only its response is lost
 				},
 				Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 					if err := fail(); err != nil {
@@ -180,8 +181,8 @@ func TestEveryWriteMayFail(t *testing.T) {
 	}
 }
 
-// A value that requested a new CA and is taken away, as with the GitOpsCluster that had it,
-// makes none of those that stay a new request.
+// Only a new value requests a new CA. If a value is removed, for example with its GitOpsCluster, the
+// remaining values request none.
 func TestRotateCA_onlyANewValueRequestsANewCA(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
@@ -200,7 +201,8 @@ func TestRotateCA_onlyANewValueRequestsANewCA(t *testing.T) {
 	}
 }
 
-// A principal that gitopscluster may not restart is not, and the problem says how to.
+// gitopscluster does not restart a principal that it must not restart. The problem's message tells the
+// administrator to do so.
 func TestRestart_leavesAPrincipalOfAnotherNameToItsOwner(t *testing.T) {
 	a := newArgo(t)
 	a.principal()

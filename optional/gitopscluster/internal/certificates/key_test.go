@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// keyless reports an error unless a Secret beside the principal shows the CA and no key.
+// keyless reports an error unless the Secret in the principal's namespace has the CA without its key.
 func (a *argo) keyless() {
 	a.t.Helper()
 	shown, kept := a.secret(caName), a.key()
@@ -30,7 +30,7 @@ func (a *argo) keyless() {
 	}
 }
 
-// What principal and Argo CD can read signs nothing, also while the CA is changed.
+// The principal and Argo CD can read no signing key, also while the CA changes.
 func TestKey_isNotInThePrincipalsNamespace(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
@@ -44,8 +44,8 @@ func TestKey_isNotInThePrincipalsNamespace(t *testing.T) {
 	}
 }
 
-// A CA that another client, such as cert-manager, keeps beside gitopscluster signs; it is
-// never written, and shown where the principal reads it.
+// Another client, such as cert-manager, may keep the CA's Secret in the key namespace. gitopscluster signs
+// with that CA, never writes the Secret, and copies the certificate into the principal's namespace.
 func TestKey_ofAnotherClient(t *testing.T) {
 	theirs, err := pki.NewAuthority(time.Now(), DefaultCALife)
 	if err != nil {
@@ -96,7 +96,7 @@ func TestKey_ofAnotherClient(t *testing.T) {
 	}
 }
 
-// A key that is lost is not replaced unasked: every agent would be cut off.
+// gitopscluster does not replace a lost key unasked, because a new CA would disconnect every agent.
 func TestKey_lostIsReported(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
@@ -114,8 +114,8 @@ func TestKey_lostIsReported(t *testing.T) {
 	}
 }
 
-// A CA with its key beside the principal is used when another client put it there, and the
-// condition says where the key belongs.
+// gitopscluster uses a CA whose key another client keeps in the principal's namespace. A warning reports
+// where the key belongs.
 func TestKey_besideThePrincipalIsReported(t *testing.T) {
 	theirs, err := pki.NewAuthority(time.Now(), DefaultCALife)
 	if err != nil {

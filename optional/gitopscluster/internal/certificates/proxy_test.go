@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The config of a cluster's Secret lets in as nobody else, and is the same after a restart.
+// The config of a cluster's Secret differs from the config of another cluster, and is the same after a
+// restart.
 func TestProxyConfig(t *testing.T) {
 	f := newFleet(t, "c1")
 	one, digest, err := f.state.ProxyConfig("c1")

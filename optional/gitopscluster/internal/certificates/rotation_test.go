@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// No agent that is there is refused at any moment of a change of the CA, whatever is
-// restarted in between; one that is away holds the last step, not the fleet.
+// During a change of the CA, the principal accepts every reachable agent at any time, whatever restarts in
+// between. An unreachable agent delays only the last step.
 func TestChangeOfTheCA(t *testing.T) {
 	t.Run("clusters first", func(t *testing.T) { changeOfTheCA(t, false) })
 	t.Run("principal first", func(t *testing.T) { changeOfTheCA(t, true) })
@@ -19,7 +19,7 @@ func TestChangeOfTheCA(t *testing.T) {
 func changeOfTheCA(t *testing.T, principalFirst bool) {
 	f := newFleet(t, "c1", "c2", "c3", "c4")
 	f.principalFirst = principalFirst
-	f.changeCA("") // to rest
+	f.changeCA("") // until nothing changes
 	f.everybodyIsLetIn("at rest")
 	first, away, old := f.state.SigningCA, f.members[3], f.members[0].agent
 	away.report.Reachable, away.report.Connected = false, false
@@ -50,7 +50,7 @@ func changeOfTheCA(t *testing.T, principalFirst bool) {
 		t.Error("after two hours it is only a warning")
 	}
 
-	f.trust(away) // the work reaches it before its agent is connected
+	f.trust(away) // the cluster gets the CA bundle before its agent connects
 	away.report.Reachable, away.report.Connected = true, true
 	f.changeCA("please")
 	if len(f.state.Problems) > 0 || strings.Count(string(f.state.CABundle), "BEGIN") != 1 {
@@ -70,7 +70,7 @@ func changeOfTheCA(t *testing.T, principalFirst bool) {
 	}
 }
 
-// The principal may take its time, too.
+// A change of the CA also completes with a slow principal.
 func TestChangeOfTheCAWithASlowPrincipal(t *testing.T) {
 	f := newFleet(t, "c1", "c2")
 	f.slow = 8
@@ -82,7 +82,7 @@ func TestChangeOfTheCAWithASlowPrincipal(t *testing.T) {
 	}
 }
 
-// A CA is changed by itself when a fifth of its life is left.
+// gitopscluster changes the CA by itself when a fifth of its life is left.
 func TestChangeOfTheCAInTime(t *testing.T) {
 	f := newFleet(t, "c1")
 	f.changeCA("")
@@ -91,7 +91,7 @@ func TestChangeOfTheCAInTime(t *testing.T) {
 	late := f.now.Add(time.Hour)
 	f.clock = func() time.Time { return late }
 	f.pass("")
-	f.restartPrincipal() // its certificates ended long ago
+	f.restartPrincipal() // its certificates expired long ago
 	f.renew(f.members[0])
 	f.changeCA("")
 	if f.state.SigningCA == first || len(f.state.Problems) > 0 || strings.Count(string(f.state.CABundle), "BEGIN") != 1 {

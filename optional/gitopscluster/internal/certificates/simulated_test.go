@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/standin"
 )
 
-// clientOf has a CA sign what a cluster's registration agent asks for.
+// clientOf signs a cluster's client certificate, as the CA does for its registration agent.
 func (a *argo) clientOf(authorities pki.Authorities, cluster string, generation int) (certificate, key []byte, issued pki.Issued) {
 	a.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -55,23 +55,22 @@ func (a *argo) clientOf(authorities pki.Authorities, cluster string, generation 
 	return certificate, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}), issued
 }
 
-// member is a cluster of the simulated fleet.
 type member struct {
 	agent  standin.Agent
 	report pki.Report
-	secret string // digest of its cluster Secret's config
+	secret string // digest of the cluster Secret's config
 }
 
-// fleet is a hub with a running principal and clusters that do one thing at a time.
+// fleet is a hub with a running principal, and clusters that act one step at a time.
 type fleet struct {
 	*argo
 	server  *standin.Server
-	runs    string // what the principal was started for
+	runs    string // digest with which the principal was started
 	members []*member
 	state   State
 	clock   func() time.Time
-	// principalFirst has the principal restarted before any cluster does anything, slow
-	// only after clusters had nothing to do for so many rounds.
+	// If principalFirst is set, the principal restarts before any cluster acts. Otherwise it restarts after
+	// slow idle rounds of the clusters.
 	principalFirst bool
 	slow, idle     int
 }
@@ -79,7 +78,7 @@ type fleet struct {
 func newFleet(t *testing.T, clusters ...string) *fleet {
 	t.Helper()
 	f := &fleet{argo: newArgo(t)}
-	late := f.now.Add(6 * time.Hour) // later than everything that is issued, and before its end
+	late := f.now.Add(6 * time.Hour) // after all certificates are issued, and before they expire
 	f.clock = func() time.Time { return late }
 	f.principal()
 	f.state = f.ensure()
@@ -94,7 +93,7 @@ func newFleet(t *testing.T, clusters ...string) *fleet {
 	return f
 }
 
-// restartPrincipal starts it with what the Secrets hold now.
+// restartPrincipal starts the principal with the current Secrets.
 func (f *fleet) restartPrincipal() {
 	f.t.Helper()
 	if f.server != nil {
@@ -112,7 +111,7 @@ func (f *fleet) trust(m *member) {
 	m.agent.Roots, m.report.Bundle = f.state.CABundle, f.state.BundleDigest
 }
 
-// renew signs with the CA that signs at this very moment.
+// renew gives a member a certificate of the current signing CA.
 func (f *fleet) renew(m *member) {
 	f.t.Helper()
 	authorities, err := Load(f.t.Context(), hub.client, f.namespace, "")
@@ -125,7 +124,7 @@ func (f *fleet) renew(m *member) {
 	m.report.Issued = m.report.Issued[max(0, len(m.report.Issued)-2):]
 }
 
-// pass is one of a keeper that has just been started.
+// pass runs one pass of a restarted keeper.
 func (f *fleet) pass(rotate string) {
 	f.t.Helper()
 	f.restart(nil)
@@ -151,7 +150,7 @@ func (f *fleet) pass(rotate string) {
 	}
 }
 
-// act does the next thing that is to be done somewhere, false when there is nothing.
+// act does the next step of the principal or a cluster. It returns false if there is none.
 func (f *fleet) act() bool {
 	f.t.Helper()
 	restart := func() bool {
@@ -170,7 +169,7 @@ func (f *fleet) act() bool {
 	}
 	for _, m := range f.members {
 		if digest, _ := f.state.ProxyDigest(m.report.Cluster); m.secret != digest {
-			m.secret = digest // it is on the hub
+			m.secret = digest // the Secret is on the hub, so this works for an unreachable cluster
 			return true
 		}
 		if !m.report.Reachable {
@@ -190,7 +189,7 @@ func (f *fleet) act() bool {
 	return restart()
 }
 
-// everybodyIsLetIn dials as each cluster that is there.
+// everybodyIsLetIn checks that the principal accepts each reachable cluster.
 func (f *fleet) everybodyIsLetIn(when string) {
 	f.t.Helper()
 	for _, m := range f.members {
@@ -203,7 +202,7 @@ func (f *fleet) everybodyIsLetIn(when string) {
 	}
 }
 
-// changeCA goes on until nothing is left to do, and looks at everybody after each step.
+// changeCA runs passes and steps until nothing changes, and checks all clusters after each of them.
 func (f *fleet) changeCA(rotate string) {
 	f.t.Helper()
 	for step := 0; ; step++ {

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 
 var serial atomic.Int64
 
-// argo is the namespace of one test's Argo CD, with a clock of its own.
+// argo is the namespace of one test's Argo CD, with a separate clock.
 type argo struct {
 	t         *testing.T
 	namespace string
@@ -64,8 +64,7 @@ func newArgo(t *testing.T) *argo {
 	return a
 }
 
-// restart begins with a keeper that knows nothing; wrap, unless nil, stands between it
-// and the API server.
+// restart starts a new keeper. wrap adds a client between the keeper and the API server, nil adds none.
 func (a *argo) restart(wrap func(client.WithWatch) client.Client) {
 	a.t.Helper()
 	config, writes := testkit.CountWrites(hub.config)
@@ -88,7 +87,7 @@ func (a *argo) create(o client.Object) {
 	}
 }
 
-// principal makes the principal's Deployment.
+// principal creates the principal's Deployment.
 func (a *argo) principal() {
 	a.t.Helper()
 	labels := map[string]string{"app": "principal"}
@@ -101,7 +100,7 @@ func (a *argo) principal() {
 	})
 }
 
-// rollOut does what the cluster's controller would do.
+// rollOut updates the Deployment's status, as the Deployment controller does.
 func (a *argo) rollOut() {
 	a.t.Helper()
 	d := a.deployment()
@@ -119,7 +118,7 @@ func (a *argo) deployment() *appsv1.Deployment {
 	return d
 }
 
-// wanted is what a GitOpsCluster without clusters wants.
+// wanted returns the settings of a GitOpsCluster without clusters.
 func (a *argo) wanted(change ...func(*Wanted)) Wanted {
 	a.t.Helper()
 	var deployments appsv1.DeploymentList
@@ -166,8 +165,7 @@ func (a *argo) key() *corev1.Secret {
 	return secret
 }
 
-// reasons returns those of the problems of a state; that of a key beside the principal has
-// a test of its own.
+// reasons returns the reasons of a state's problems. It skips ReasonKeyExposed, which has a separate test.
 func reasons(s State) []string {
 	found := []string{}
 	for _, p := range s.Problems {

@@ -52,7 +52,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// What is wrong with a file is said before the hub is asked.
+// Plan reports a bad file or command line without a request to the hub.
 func TestPlanOfABadFile(t *testing.T) {
 	cases := map[string]struct{ reason, text, want string }{
 		"empty":     {"there is nothing to plan", "", "no GitOpsCluster"},

@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// What is added before the controller starts is reconciled when it does, and once.
+// The controller reconciles requests that were added before its start. It reconciles a request that was
+// added twice only once.
 func TestAdd_beforeTheStartIsKept(t *testing.T) {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer queue.ShutDown()

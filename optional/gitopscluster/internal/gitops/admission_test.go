@@ -21,8 +21,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A GitOpsCluster that is no longer admitted by Argo CD's Namespace keeps what it has, names
-// the label, and changes nothing until the label is back. It may still be deleted.
+// If Argo CD's Namespace no longer admits a GitOpsCluster, its Secrets stay. The condition names the label,
+// and nothing changes until the label is restored. The GitOpsCluster may still be deleted.
 func TestAdmission(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(3)
@@ -56,8 +56,8 @@ func TestAdmission(t *testing.T) {
 	f.registered()
 }
 
-// A GitOpsCluster of which something is left that gitopscluster does not work on with its
-// present flags keeps its finalizer, and names the flag.
+// Some objects of a GitOpsCluster may need a flag that gitopscluster runs without. The deletion then keeps
+// the finalizer, and the condition names the flag.
 func TestDeletion_namesTheFlagThatItTakes(t *testing.T) {
 	f := newFleet(t)
 	second := newFleet(t)
@@ -107,8 +107,8 @@ func (f *fleet) leftover(o *v1beta1.GitOpsCluster, flag string) {
 	})
 }
 
-// Without --agents the Secret of a cluster that has an agent keeps its shape, and stays when
-// the cluster leaves the Placement.
+// Without --agents, the Secret of a cluster with an agent keeps its content. It stays even if the cluster
+// leaves the Placement.
 func TestSecretOfAnAgent_staysWithoutAgents(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(2)
@@ -132,8 +132,8 @@ func TestSecretOfAnAgent_staysWithoutAgents(t *testing.T) {
 	}
 }
 
-// A spec that cannot be followed holds up no deletion; an annotation that may have been to
-// prevent one does.
+// An invalid spec does not block a deletion. An invalid annotation does, because its author may have tried
+// to prevent the deletion.
 func TestAgentSpec_ofADeletion(t *testing.T) {
 	now := metav1.Now()
 	deleted := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}

@@ -25,9 +25,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// counted are planned or made writes by verb, kind and name; a request that creates has no
-// name in its path. What is written again before it is finished, or before it goes, is one
-// write of the plan; the status is none of it.
+// counted counts planned or actual writes by verb, kind and name. The path of a create request has no name.
+// Status writes do not count, and neither does a patch of an object that the plan creates or deletes.
 func counted(writes []string, plan []string) map[string]int {
 	whole := map[string]bool{}
 	for _, line := range plan {
@@ -44,7 +43,7 @@ func counted(writes []string, plan []string) map[string]int {
 		case strings.Contains(w, "/status "), whole[w]:
 			continue
 		case strings.HasPrefix(w, "patch "):
-			count[w] = 1 // the same patch again, from a cache that is behind, changes nothing
+			count[w] = 1 // a stale cache may repeat the same patch, which changes nothing
 			continue
 		case strings.HasPrefix(w, "create "):
 			w = strings.Join(strings.Fields(w)[:2], " ")
@@ -54,7 +53,7 @@ func counted(writes []string, plan []string) map[string]int {
 	return count
 }
 
-// agentPlan waits until a dry run lists what has to be listed.
+// agentPlan waits until the plan of a dry run has these lines, and returns the plan.
 func (f *fleet) agentPlan(o *v1beta1.GitOpsCluster, reason string, wants ...string) []string {
 	f.t.Helper()
 	var plan []string
@@ -71,8 +70,8 @@ func (f *fleet) agentPlan(o *v1beta1.GitOpsCluster, reason string, wants ...stri
 	return plan
 }
 
-// A dry run writes nothing for agents either, and lists what is then written, be it asked
-// on the hub or from outside; at the end as well.
+// A dry run writes nothing for agents, and lists the writes of the real run. This applies to creation and
+// deletion. A preview by the command line gives the same plan.
 func TestDryRunOfAgents(t *testing.T) {
 	f, ctx := newFleet(t), context.Background()
 	f.withPrincipal()
@@ -135,7 +134,7 @@ func TestDryRunOfAgents(t *testing.T) {
 	}
 }
 
-// A plan from outside takes nobody's agent: that is the older one's.
+// The plan of a younger GitOpsCluster does not take the agent of an older one.
 func TestPlan_withAnotherGitOpsCluster(t *testing.T) {
 	f, ctx := newFleet(t), context.Background()
 	f.withPrincipal()

@@ -31,7 +31,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// withPrincipal puts a principal into the fleet's Argo CD, reached by a load balancer.
+// withPrincipal adds a principal with a load balancer to the fleet's Argo CD.
 func (f *fleet) withPrincipal() {
 	f.t.Helper()
 	f.options.Agents = &agents.Options{}
@@ -56,8 +56,8 @@ func (f *fleet) withPrincipal() {
 	}})
 }
 
-// A request of a cluster that has no agent any more is deleted with the rights of the
-// shipped roles.
+// gitopscluster deletes the CertificateSigningRequest of a cluster without an agent. The permissions of the
+// shipped roles suffice for that.
 func TestRequestWithoutAddOn_isDeleted(t *testing.T) {
 	f := newFleet(t)
 	f.options.Agents = &agents.Options{Now: func() time.Time { return time.Now().Add(10 * time.Minute) }}
@@ -66,7 +66,7 @@ func TestRequestWithoutAddOn_isDeleted(t *testing.T) {
 	f.gone(f.request(clusters[0]))
 }
 
-// available has a cluster's namespace there and has it available.
+// available creates a cluster's Namespace and makes the cluster available.
 func (f *fleet) available(cluster string) {
 	f.t.Helper()
 	f.namespace(cluster)
@@ -86,7 +86,7 @@ func withAgent(o *v1beta1.GitOpsCluster) {
 	o.Spec.GitOpsAddon = &v1beta1.GitOpsAddonSpec{Enabled: &yes, ArgoCDAgent: &v1beta1.ArgoCDAgentSpec{Enabled: &yes}}
 }
 
-// keyGone plays the work agent that finds the key gone.
+// keyGone acts as a work agent that no longer finds the key.
 func keyGone(t *testing.T, cluster string) {
 	t.Helper()
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: agent.LeavingWorkName}}
@@ -110,7 +110,7 @@ func keyGone(t *testing.T, cluster string) {
 	})
 }
 
-// agentNamespaceOf returns the namespace of the one object that the work looks at.
+// agentNamespaceOf returns the namespace of the object in the ManifestWork that checks the key.
 func agentNamespaceOf(w *workv1.ManifestWork) string {
 	var o metav1.PartialObjectMetadata
 	if len(w.Spec.Workload.Manifests) == 0 || json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &o) != nil {
@@ -119,7 +119,7 @@ func agentNamespaceOf(w *workv1.ManifestWork) string {
 	return o.Namespace
 }
 
-// nothingOfAKey searches everything that is told.
+// nothingOfAKey reports an error if a status, an Event, a metric or the log has a part of a key.
 func nothingOfAKey(t *testing.T, o *v1beta1.GitOpsCluster) {
 	t.Helper()
 	var events corev1.EventList
@@ -143,9 +143,9 @@ func nothingOfAKey(t *testing.T, o *v1beta1.GitOpsCluster) {
 	}
 }
 
-// A new cluster gets an agent, and its Secret changes in place. The status reports what is waited
-// for, and nothing about a key. Its removal has an order: the Secret is last, and the certificates
-// are removed with the last GitOpsCluster.
+// A new cluster gets an agent, and its Secret changes in place. The status reports what the controller
+// waits for, and nothing about a key. A deletion removes the Secret last. The certificates are deleted with
+// the last GitOpsCluster.
 func TestAgentsComeAndLeave(t *testing.T) {
 	f := newFleet(t)
 	f.withPrincipal()
@@ -190,7 +190,7 @@ func TestAgentsComeAndLeave(t *testing.T) {
 		}
 		return errors.Join(errors.New("it is there"), err)
 	})
-	f.registered(cluster) // its Secret goes last
+	f.registered(cluster) // the Secret is deleted last
 	keyGone(t, cluster)
 	f.gone(o)
 	f.registered()

@@ -44,13 +44,13 @@ var serial atomic.Int64
 
 func unique(prefix string) string { return fmt.Sprintf("%s-%d", prefix, serial.Add(1)) }
 
-// fleet is an Argo CD of the hub with a namespace of GitOpsClusters.
+// fleet is an Argo CD of the hub, and a namespace with its GitOpsClusters.
 type fleet struct {
 	t testing.TB
-	// argocd is where Secrets are, team where GitOpsClusters and Placements are.
+	// argocd is the namespace of the Secrets. team is the namespace of the GitOpsClusters and Placements.
 	argocd, team string
 	options      Options
-	// fails is what fails for gitopscluster, as "verb resource".
+	// fails is the request of gitopscluster that fails, as "verb resource".
 	fails string
 }
 
@@ -68,7 +68,7 @@ func (f *fleet) namespace(name string) {
 	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
-// grantSecrets gives gitopscluster's account its Roles for an Argo CD.
+// grantSecrets creates the Roles of gitopscluster's account for an Argo CD.
 func (f *fleet) grantSecrets(namespace string) {
 	var keys []rbacv1.PolicyRule
 	for _, rule := range hub.keys {
@@ -96,7 +96,7 @@ func (f *fleet) create(o client.Object) {
 	}
 }
 
-// start runs registration and GitOpsClusters as gitopscluster's account.
+// start runs registration and GitOpsClusters with gitopscluster's account.
 func (f *fleet) start() (record *recorder, stop func()) {
 	f.t.Helper()
 	record = &recorder{fails: f.fails}
@@ -134,7 +134,7 @@ func (f *fleet) start() (record *recorder, stop func()) {
 	return record, stop
 }
 
-// cluster creates accepted ManagedClusters, gone after the test.
+// clusters creates n accepted ManagedClusters. They are deleted after the test.
 func (f *fleet) clusters(n int) []string {
 	f.t.Helper()
 	names := make([]string, n)
@@ -151,7 +151,7 @@ func (f *fleet) clusters(n int) []string {
 	return names
 }
 
-// placement creates a Placement with the decision for some clusters.
+// placement creates a Placement whose decision has these clusters.
 func (f *fleet) placement(name string, clusters ...string) *clusterv1beta1.PlacementDecision {
 	f.t.Helper()
 	p := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: name}}
@@ -160,7 +160,7 @@ func (f *fleet) placement(name string, clusters ...string) *clusterv1beta1.Place
 	return f.decision(name, clusters...)
 }
 
-// decided says as OCM does that a Placement has its decisions.
+// decided marks a Placement as satisfied, as OCM does.
 func (f *fleet) decided(p *clusterv1beta1.Placement) {
 	f.t.Helper()
 	testkit.EditStatus(f.t, hub.client, p, func(p *clusterv1beta1.Placement) {
@@ -186,7 +186,7 @@ func (f *fleet) decide(d *clusterv1beta1.PlacementDecision, clusters ...string) 
 	})
 }
 
-// gitops creates a GitOpsCluster in the words of v1beta1.
+// gitops creates a GitOpsCluster of v1beta1.
 func (f *fleet) gitops(name, placement string, change ...func(*v1beta1.GitOpsCluster)) *v1beta1.GitOpsCluster {
 	f.t.Helper()
 	o := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: name}}
@@ -200,13 +200,13 @@ func (f *fleet) gitops(name, placement string, change ...func(*v1beta1.GitOpsClu
 	return o
 }
 
-// release removes a GitOpsCluster whatever holds it, so that the next test is alone.
+// release deletes a GitOpsCluster without its finalizers, so that it does not affect the next test.
 func (f *fleet) release(o *v1beta1.GitOpsCluster) {
 	ctx, at := context.Background(), &v1beta1.GitOpsCluster{}
 	for {
 		err := hub.client.Get(ctx, client.ObjectKeyFromObject(o), at)
 		if err != nil {
-			return // gone, or with its CRD
+			return // deleted, possibly with its CRD
 		}
 		at.Finalizers = nil
 		if err = hub.client.Update(ctx, at); err == nil {
@@ -219,7 +219,7 @@ func (f *fleet) release(o *v1beta1.GitOpsCluster) {
 	}
 }
 
-// says waits until a condition of a GitOpsCluster has a status and a reason.
+// says waits until a condition of a GitOpsCluster has this status and reason.
 func (f *fleet) says(o *v1beta1.GitOpsCluster, kind string, status metav1.ConditionStatus, reason string) *v1beta1.GitOpsCluster {
 	f.t.Helper()
 	at := &v1beta1.GitOpsCluster{}
@@ -236,7 +236,7 @@ func (f *fleet) says(o *v1beta1.GitOpsCluster, kind string, status metav1.Condit
 	return at
 }
 
-// ready waits until a GitOpsCluster is ready with so many clusters.
+// ready waits until a GitOpsCluster is ready with this number of clusters.
 func (f *fleet) ready(o *v1beta1.GitOpsCluster, clusters int) *v1beta1.GitOpsCluster {
 	f.t.Helper()
 	var at *v1beta1.GitOpsCluster
@@ -253,7 +253,7 @@ func (f *fleet) ready(o *v1beta1.GitOpsCluster, clusters int) *v1beta1.GitOpsClu
 	return at
 }
 
-// secrets returns the clusters that have a Secret of ours in a namespace, with who holds them.
+// secrets returns our cluster Secrets in a namespace, by cluster.
 func (f *fleet) secrets(namespace string) map[string]*corev1.Secret {
 	f.t.Helper()
 	list := &corev1.SecretList{}
@@ -269,7 +269,6 @@ func (f *fleet) secrets(namespace string) map[string]*corev1.Secret {
 	return found
 }
 
-// registered waits until exactly these clusters have a Secret.
 func (f *fleet) registered(clusters ...string) {
 	f.t.Helper()
 	want := slices.Sorted(slices.Values(clusters))

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// fixedMapper answers every question with one error.
 type fixedMapper struct {
 	meta.RESTMapper
 	err error
@@ -22,8 +21,7 @@ func (m fixedMapper) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping
 	return nil, m.err
 }
 
-// A version that could not be asked for is not one that is not served: an open gate stays
-// open, a closed one closed.
+// If gitopscluster cannot read the served versions, the gate does not change: it stays open or closed.
 func TestUnreadVersionsChangeNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error

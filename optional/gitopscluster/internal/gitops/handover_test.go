@@ -18,8 +18,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
 
-// byPropagation does with the Secrets of clusters what propagation does when it registers
-// every cluster, and returns how many writes that took.
+// byPropagation writes the Secrets of clusters as propagation does when it registers every cluster. It
+// returns the number of writes.
 func (f *fleet) byPropagation(clusters ...string) (writes int) {
 	f.t.Helper()
 	secrets := f.secrets(f.argocd)
@@ -42,7 +42,7 @@ func (f *fleet) byPropagation(clusters ...string) (writes int) {
 	return writes
 }
 
-// unwritten fails when one of the Secrets is not as it was.
+// unwritten reports an error if one of the Secrets was written or deleted.
 func (f *fleet) unwritten(before map[string]*corev1.Secret) {
 	f.t.Helper()
 	after := f.secrets(f.argocd)
@@ -53,8 +53,8 @@ func (f *fleet) unwritten(before map[string]*corev1.Secret) {
 	}
 }
 
-// Registration goes from propagation to gitopscluster, back, and over again, with and
-// without a GitOpsCluster: no Secret is written or deleted.
+// An administrator can move registration from propagation to gitopscluster, back, and again. No Secret is
+// written or deleted, with or without a GitOpsCluster.
 func TestHandOver_writesNoSecretInEitherDirection(t *testing.T) {
 	for name, every := range map[string]bool{"all": true, "gitopsclusters": false} {
 		t.Run(name, func(t *testing.T) {

@@ -24,8 +24,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// fate returns the versions of everything that the hub has for a cluster and its GitOpsCluster,
-// and of what all agents share.
+// fate returns the versions of all objects of a cluster and its GitOpsCluster, and of the Secrets that all
+// agents share.
 func (f *fleet) fate(cluster string, o *v1beta1.GitOpsCluster) map[string]string {
 	f.t.Helper()
 	fate := map[string]string{}
@@ -45,8 +45,8 @@ func (f *fleet) fate(cluster string, o *v1beta1.GitOpsCluster) map[string]string
 	return fate
 }
 
-// forge edits all that the agents of a managed cluster may write, in favour of another
-// cluster and another GitOpsCluster.
+// forge edits everything that the agents of a managed cluster may write, so that it names another cluster
+// and another GitOpsCluster.
 func (f *fleet) forge(cluster, other string, o *v1beta1.GitOpsCluster, works ...string) {
 	f.t.Helper()
 	forged := map[string]string{agent.OwnerAnnotation: nameOf(o), agent.ArgoNamespaceAnnotation: "elsewhere", contract.RegisteredByAnnotation: contract.RegisteredBy}
@@ -66,7 +66,7 @@ func (f *fleet) forge(cluster, other string, o *v1beta1.GitOpsCluster, works ...
 	})
 	addOn := &addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: agent.AddOnName}}
 	if hub.client.Get(context.Background(), client.ObjectKeyFromObject(addOn), addOn) != nil {
-		return // it has gone
+		return // the add-on is deleted
 	}
 	testkit.EditStatus(f.t, hub.client, addOn, func(a *addonv1alpha1.ManagedClusterAddOn) {
 		yes.Type = addonv1alpha1.ManagedClusterAddOnConditionAvailable
@@ -75,10 +75,10 @@ func (f *fleet) forge(cluster, other string, o *v1beta1.GitOpsCluster, works ...
 	})
 }
 
-// A managed cluster whose agents edit all that they may (its works, their statuses and its
-// add-on's, labels and annotations of its ManagedCluster) changes nothing of another cluster,
-// of another GitOpsCluster, or of what all agents share: not while it has an agent, not while
-// that leaves, and not after a restart.
+// The agents of a hostile cluster edit everything that they may write: ManifestWorks, the statuses of
+// ManifestWorks and add-on, and the ManagedCluster's labels and annotations. Another cluster, another
+// GitOpsCluster and the shared Secrets do not change. This holds while the agent exists, while it leaves,
+// and after a restart.
 func TestHostileAgent_changesNoOtherFate(t *testing.T) {
 	f := newFleet(t)
 	f.withPrincipal()
@@ -104,7 +104,7 @@ func TestHostileAgent_changesNoOtherFate(t *testing.T) {
 	}
 
 	f.forge(hostile, other, o, agent.WorkName)
-	f.carry("192.0.2.1", hostile) // the work is mended
+	f.carry("192.0.2.1", hostile) // the controller repairs the ManifestWork
 	unchanged("while it has an agent")
 	stop()
 	f.forge(hostile, other, o, agent.WorkName)

@@ -23,8 +23,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A placement that loses half of its clusters at once loses none of them until a person confirms
-// it.
+// If a Placement drops half of its clusters at once, all of them stay registered until a person confirms
+// the removal.
 func TestTooManyAreHeldBack(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(6)
@@ -40,7 +40,7 @@ func TestTooManyAreHeldBack(t *testing.T) {
 	}
 	f.registered(clusters...)
 
-	stop() // a restart forgets nothing of it
+	stop() // a restart changes nothing
 	f.start()
 	probe := f.gitops("probe", "none")
 	f.says(probe, v1beta1.ConditionReady, metav1.ConditionFalse, reasonPlacementNotFound)
@@ -51,7 +51,7 @@ func TestTooManyAreHeldBack(t *testing.T) {
 			o.Annotations = map[string]string{intent.ConfirmRemovalAnnotation: strconv.Itoa(n)}
 		})
 	}
-	confirm(2) // not enough: a further probe shows that it was looked at
+	confirm(2) // too few, and the message must show the new number
 	testkit.Eventually(t, "the message to name the new number", func() error {
 		at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
 		if !strings.Contains(at.Status.Message, "2 may leave") {
@@ -65,11 +65,11 @@ func TestTooManyAreHeldBack(t *testing.T) {
 	f.ready(o, 3)
 }
 
-// One cluster at a time may be removed, after the grace period, and may return within it. A restart
-// starts it again.
+// A cluster leaves after the grace period, and may return within it. A restart starts the grace period
+// again.
 func TestLeavesAfterTheGracePeriod(t *testing.T) {
 	f := newFleet(t)
-	f.options.Grace = time.Hour // which no test run can reach
+	f.options.Grace = time.Hour // longer than any test run
 	clusters := f.clusters(3)
 	decision := f.placement("all", clusters...)
 	_, stop := f.start()
@@ -100,7 +100,7 @@ func TestLeavesAfterTheGracePeriod(t *testing.T) {
 	f.ready(o, 2)
 }
 
-// A GitOpsCluster is gone only when its clusters are, and takes no others along.
+// A GitOpsCluster keeps its finalizer until its Secrets are deleted. Clusters of other GitOpsClusters stay.
 func TestDeletion(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(4)
@@ -126,10 +126,10 @@ func TestDeletion(t *testing.T) {
 	f.ready(other, 1)
 }
 
-// The deletion of a GitOpsCluster waits while clusters whose Secret would go have pulled
-// Applications: generators would delete these, and the workloads with them. A restart and
-// a number that is too small change nothing; a further GitOpsCluster that keeps the
-// Secret, or the confirmation, ends it.
+// The deletion of a GitOpsCluster waits while clusters that would lose their Secret have pulled
+// Applications. Without the Secret, generators would delete these Applications and their workloads. Another
+// GitOpsCluster that holds the Secret ends the wait, and so does a confirmation of the right number. A
+// restart does not.
 func TestDeletion_waitsForPulledApplications(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(3)
@@ -168,7 +168,7 @@ func TestDeletion_waitsForPulledApplications(t *testing.T) {
 	confirm(1)
 	held(clusters[:2]...)
 	f.ready(f.gitops("other", "first"), 1)
-	f.gone(o) // one is left, and one is confirmed
+	f.gone(o) // one cluster remains to be confirmed, and the annotation confirms one
 	f.registered(clusters[0])
 }
 
@@ -181,8 +181,8 @@ func (f *fleet) pulled(name, cluster string) {
 	})
 }
 
-// Secrets from before, that no GitOpsCluster holds, stay while there is none in the namespace
-// of Argo CD. They leave with the first one there, but not all at once.
+// Existing Secrets without a GitOpsCluster stay while Argo CD's namespace has no GitOpsCluster. The first
+// one there removes them, after a confirmation if they are too many.
 func TestFromAllToGitOpsClusters(t *testing.T) {
 	f := newFleet(t)
 	f.options.Every = true

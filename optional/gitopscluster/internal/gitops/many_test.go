@@ -25,11 +25,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// atATime is how many clusters may be worked on at a time.
+// atATime is the highest number of parallel writes of add-ons and ManifestWorks.
 const atATime = 20
 
-// served counts the clusters with a Secret, with one in the agent's shape, and with the
-// agent's work.
+// served counts the clusters with a Secret, with a Secret for an agent, and with the agent's ManifestWork.
 func (f *fleet) served() (registered, shaped, works int) {
 	f.t.Helper()
 	for _, s := range f.secrets(f.argocd) {
@@ -51,8 +50,8 @@ func (f *fleet) served() (registered, shaped, works int) {
 	return registered, shaped, works
 }
 
-// told counts the clusters of this fleet whose add-on says that its work waits for the
-// cluster, which is the last thing that is written about one.
+// told counts the clusters of this fleet whose add-on reports that the ManifestWork is not applied yet.
+// This is the controller's last write for a cluster.
 func (f *fleet) told() int {
 	f.t.Helper()
 	var list addonv1alpha1.ManagedClusterAddOnList
@@ -70,7 +69,7 @@ func (f *fleet) told() int {
 	return told
 }
 
-// allServed waits until everything is written about n clusters.
+// allServed waits until the controller has finished all writes for n clusters.
 func (f *fleet) allServed(n int) {
 	f.t.Helper()
 	testkit.Eventually(f.t, fmt.Sprintf("%d agents", n), func() error {
@@ -82,8 +81,8 @@ func (f *fleet) allServed(n int) {
 	})
 }
 
-// Many clusters at once are worked on a few at a time. After a restart nothing is written
-// but for the one that is new.
+// If many clusters are selected at once, the controller handles a few in parallel. After a restart it
+// writes only for a new cluster.
 func TestManyAtOnce(t *testing.T) {
 	const n = 60
 	f := newFleet(t)
@@ -119,7 +118,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// everywhere does something about each of n, sixteen at a time.
+// everywhere calls do for each of n, sixteen in parallel.
 func everywhere(n int, do func(i int)) {
 	var wait sync.WaitGroup
 	for worker := range 16 {
@@ -132,8 +131,8 @@ func everywhere(n int, do func(i int)) {
 	wait.Wait()
 }
 
-// crowd makes clusters and a Placement that selects them all, with as many decisions as
-// OCM would make.
+// crowd creates available clusters, and a Placement that selects them all with PlacementDecisions of 100
+// clusters, as in OCM.
 func (f *fleet) crowd(n int, placement string) []string {
 	f.t.Helper()
 	names := make([]string, n)
@@ -161,9 +160,9 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkThousandClusters selects 1,000 clusters at once, for agents, and tells how long
-// it takes until all are registered, until all have their work, and, with the clusters
-// played, until every agent is connected; what it costs in memory, and what is written.
+// BenchmarkThousandClusters selects 1,000 clusters with agents at once. It reports the time until all are
+// registered, until all have their ManifestWork, and until every simulated agent is connected. It also
+// reports memory and writes.
 func BenchmarkThousandClusters(b *testing.B) {
 	const n = 1000
 	for b.Loop() {

@@ -18,8 +18,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Another cluster Secret for the same name is left alone, whatever it is called, and the
-// cluster is registered once it is gone.
+// gitopscluster does not change a foreign cluster Secret for the same name. It registers the cluster when
+// that Secret is deleted.
 func TestForeignSecretWithTheSameName(t *testing.T) {
 	for name, secret := range map[string]*corev1.Secret{
 		"otherName": {ObjectMeta: metav1.ObjectMeta{Name: "by-hand", Labels: map[string]string{"argocd.argoproj.io/secret-type": "cluster"}}},
@@ -50,7 +50,7 @@ func TestForeignSecretWithTheSameName(t *testing.T) {
 				t.Errorf("the Secret was changed: %v", err)
 			}
 			if name == "sameName" {
-				return // its deletion is seen by the next look in a minute only: it has no label
+				return // it has no label, so the controller detects its deletion only at the next check in a minute
 			}
 			if err := hub.client.Delete(context.Background(), secret); err != nil {
 				t.Fatal(err)
@@ -60,7 +60,8 @@ func TestForeignSecretWithTheSameName(t *testing.T) {
 	}
 }
 
-// Two that overlap hold one Secret, and the one that goes takes nothing from the other.
+// Two GitOpsClusters that select the same cluster share its Secret. The deletion of one does not affect the
+// other.
 func TestTwoThatOverlap(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(3)
@@ -88,8 +89,8 @@ func TestTwoThatOverlap(t *testing.T) {
 	f.ready(younger, 2)
 }
 
-// With every cluster registered anyway, a GitOpsCluster only holds what is there, and its
-// end costs no Secret. A further Argo CD gets what GitOpsClusters select.
+// If every cluster is registered anyway, a GitOpsCluster is only added as a holder, and its deletion
+// deletes no Secret. Another Argo CD gets only the selected clusters.
 func TestRegistration_withThatOfAllClusters(t *testing.T) {
 	f := newFleet(t)
 	other := unique("argocd")

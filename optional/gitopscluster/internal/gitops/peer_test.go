@@ -27,7 +27,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// install puts a CustomResourceDefinition over the one that is there.
+// install creates or replaces a CustomResourceDefinition.
 func install(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -52,7 +52,7 @@ func install(t *testing.T, file string) {
 	})
 }
 
-// uninstall removes the CustomResourceDefinition with all objects.
+// uninstall deletes the CustomResourceDefinition with all objects.
 func uninstall(t *testing.T) {
 	t.Helper()
 	crd := &unstructured.Unstructured{}
@@ -68,8 +68,8 @@ func uninstall(t *testing.T) {
 	})
 }
 
-// Under another project's CRD nothing at all is written, and an Event says so; under ours,
-// applied over it, its objects are worked on; when the other comes back, nothing is.
+// Under another project's CRD, gitopscluster writes nothing but an Event. It reconciles the objects when
+// our CRD replaces the other one, and stops when the other CRD is restored.
 func TestUnderAnotherProjectsCRD(t *testing.T) {
 	ours := filepath.Join(testkit.Root(), crdFile)
 	for version, spec := range map[string]map[string]any{
@@ -108,9 +108,10 @@ func TestUnderAnotherProjectsCRD(t *testing.T) {
 			f.ready(o, 2)
 			if version == "v1alpha1" {
 				f.release(o)
-				return // the API server refuses it over ours
+				return // the API server rejects this CRD over ours
 			}
-			// Its finalizer is what is written last of one that goes: what is written later is of another.
+			// The removal of the finalizer is the last write for a deleted object. Later writes are for another
+			// object.
 			if err := hub.client.Delete(context.Background(), o); err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +146,7 @@ func TestUnderAnotherProjectsCRD(t *testing.T) {
 	}
 }
 
-// reconciles returns how often a GitOpsCluster was looked at, by any manager.
+// reconciles returns the number of reconciliations of GitOpsClusters, by any manager.
 func reconciles(t *testing.T) (n float64) {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -188,7 +189,7 @@ func leftAlone(t *testing.T, namespace string) {
 	})
 }
 
-// Who says so works under it all the same.
+// With the Adopt option, gitopscluster works under another project's CRD.
 func TestAdopted(t *testing.T) {
 	uninstall(t)
 	install(t, "../../api/testdata/peer-v1beta1.yaml")
@@ -206,7 +207,7 @@ func TestAdopted(t *testing.T) {
 	o := f.gitops("fleet", "all")
 	f.says(o, v1beta1.ConditionReady, metav1.ConditionTrue, "AsExpected")
 	f.registered(clusters...)
-	// Its schema has no room for all of the status; that must not be written for ever.
+	// That CRD drops some fields of the status. The controller must not write them again and again.
 	writes := len(record.written())
 	f.gitops("probe", "none")
 	f.says(&v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: "probe"}}, v1beta1.ConditionReady, metav1.ConditionFalse, reasonPlacementNotFound)

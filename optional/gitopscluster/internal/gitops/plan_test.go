@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// lines are a plan as the requests that it stands for.
+// lines returns the requests of a plan, one in a line.
 func lines(plan []v1beta1.PlannedWrite) []string {
 	var list []string
 	for _, p := range plan {
@@ -28,8 +28,8 @@ func lines(plan []v1beta1.PlannedWrite) []string {
 	return list
 }
 
-// done are the requests of a recorder as lines, but for those about the status. A create
-// has no name in its path.
+// done returns the recorded requests as lines, without those for the status. The path of a create request
+// has no name, so done adds it.
 func (f *fleet) done(record *recorder, from int) []string {
 	var list []string
 	created := slices.Sorted(func(yield func(string) bool) {
@@ -53,7 +53,8 @@ func (f *fleet) done(record *recorder, from int) []string {
 	return list
 }
 
-// What a dry run lists is what is written once it is over, at the beginning and at the end.
+// A dry run lists exactly the writes that follow without it: at creation, when clusters leave, and at
+// deletion.
 func TestDryRunIsWhatIsDone(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(3)

@@ -27,7 +27,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Exactly the clusters of the placement, and a status that both groups of readers know.
+// gitopscluster registers exactly the accepted clusters of the Placement, and reports it in the status.
 func TestRegistersAPlacement(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(4)
@@ -50,15 +50,16 @@ func TestRegistersAPlacement(t *testing.T) {
 		t.Errorf("the Secret is %s, held by %s", s.Name, s.Annotations[contract.GitOpsClustersAnnotation])
 	}
 
-	// A cluster that enters is registered; a settled hub is not written to.
+	// A cluster that is added to the Placement is registered. gitopscluster writes nothing to a hub that is
+	// up to date.
 	f.decide(decision, clusters[0], clusters[1], clusters[3])
 	f.ready(o, 3)
 	testkit.Edit(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: clusters[2]}}, func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = true })
 	f.decide(decision, clusters...)
 	f.ready(o, 4)
 	f.looked("before")
-	settled := len(record.written())                                       // the status that made it ready is among them
-	f.decide(decision, clusters[3], clusters[2], clusters[1], clusters[0]) // another order
+	settled := len(record.written())                                       // includes the status that made it ready
+	f.decide(decision, clusters[3], clusters[2], clusters[1], clusters[0]) // a different order
 	f.looked("after")
 	for _, w := range record.written()[settled:] {
 		if !strings.Contains(w, "/before") && !strings.Contains(w, "/after") {
@@ -67,14 +68,14 @@ func TestRegistersAPlacement(t *testing.T) {
 	}
 }
 
-// looked returns when gitopscluster has finished with what it looked at before: it works off
-// one GitOpsCluster after the other.
+// looked waits until gitopscluster has finished its earlier reconciliations. It reconciles one
+// GitOpsCluster after the other.
 func (f *fleet) looked(name string) {
 	f.t.Helper()
 	f.says(f.gitops(name, "none"), v1beta1.ConditionReady, metav1.ConditionFalse, reasonPlacementNotFound)
 }
 
-// After a restart nothing is written, and nothing leaves before everybody was heard.
+// A restart writes nothing, and removes no cluster.
 func TestRestartWritesNothing(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(3)
@@ -99,11 +100,11 @@ func TestRestartWritesNothing(t *testing.T) {
 	}
 }
 
-// After a restart the status of agents stays as it was until they have been looked at, and
-// what is wrong with Applications until these could be read.
+// After a restart the status of agents stays until the agents are read. The condition about Applications
+// stays until the Applications are read.
 func TestRestart_leavesTheStatusOfAgents(t *testing.T) {
 	f := newFleet(t)
-	f.team = f.argocd // who runs Argo CD is told of its Applications
+	f.team = f.argocd // only a GitOpsCluster in Argo CD's namespace reports Applications
 	f.withPrincipal()
 	clusters := f.clusters(1)
 	f.available(clusters[0])
@@ -127,8 +128,8 @@ func TestRestart_leavesTheStatusOfAgents(t *testing.T) {
 	}
 }
 
-// OCM makes an empty PlacementDecision before it fills it: that is no Placement that selects
-// nothing, which says so itself, or is not OCM's to decide.
+// OCM creates an empty PlacementDecision before it fills it. gitopscluster waits until the Placement's
+// condition shows that it selects no cluster, unless OCM's scheduling is disabled for it.
 func TestReady_notBeforeThePlacementIsDecided(t *testing.T) {
 	f := newFleet(t)
 	f.start()
@@ -148,10 +149,10 @@ func TestReady_notBeforeThePlacementIsDecided(t *testing.T) {
 	f.ready(f.gitops("own", "own"), 0)
 }
 
-// The other words, read and written through the other version.
+// A GitOpsCluster of v1alpha1 is registered, and its status can be read in both versions.
 func TestTheOtherShape(t *testing.T) {
 	f := newFleet(t)
-	f.options.Namespaces = append(f.options.Namespaces, f.team) // A is the object's own namespace
+	f.options.Namespaces = append(f.options.Namespaces, f.team) // v1alpha1 registers in the object's own namespace
 	f.grantSecrets(f.team)
 	clusters := f.clusters(1)
 	f.placement("placement", clusters...)
@@ -167,7 +168,7 @@ func TestTheOtherShape(t *testing.T) {
 	if diff := cmp.Diff(*spec, at.Spec); diff != "" {
 		t.Errorf("read as v1beta1:\n%s", diff)
 	}
-	// Nothing delivers agents, and the condition says so instead of doing nothing in silence.
+	// Agents are off here, so the condition reports that the agent field has no effect.
 	at = f.says(beta, v1beta1.ConditionSpecAccepted, metav1.ConditionTrue, intent.ReasonSomeFieldsUnused)
 	if !strings.Contains(at.Status.Conditions[0].Message, "--agents") {
 		t.Errorf("the message is %s", at.Status.Conditions[0].Message)
@@ -183,7 +184,8 @@ func TestTheOtherShape(t *testing.T) {
 	}
 }
 
-// What is not accepted says why and what to do; nothing is written for it.
+// An invalid or forbidden spec is reported with its cause and remedy. gitopscluster writes nothing but the
+// status.
 func TestRefusals(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(1)
@@ -220,7 +222,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// No condition, log line, Event or plan has anything of a Secret in it.
+// Neither the status, an Event nor the log has data of a Secret.
 func TestNothingOfASecretIsLogged(t *testing.T) {
 	const token = "very-s3cret"
 	f := newFleet(t)
@@ -253,7 +255,7 @@ func TestNothingOfASecretIsLogged(t *testing.T) {
 	}
 }
 
-// What cannot be read costs nobody a Secret: see decisions.
+// All clusters stay registered while a Placement or its decisions are missing.
 func TestWithoutDecisionsNothingMoves(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(2)

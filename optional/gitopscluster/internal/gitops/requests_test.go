@@ -12,14 +12,14 @@ import (
 	"sync"
 )
 
-// used are verbs on resources that gitopscluster has used.
+// used has the verbs and resources of gitopscluster's requests.
 var used sync.Map
 
-// unseen are resources that these tests do not use: the API server itself asks for signers,
-// when a request is signed, routes are OpenShift's, and reviews are for package boot.
+// unseen are resources that these tests do not use. The API server itself checks signers. Routes exist only
+// on OpenShift, and package boot makes the reviews.
 var unseen = []string{"signers", "routes", "tokenreviews", "subjectaccessreviews"}
 
-// unused names the rights of the components that no test needed.
+// unused returns an error that names the permissions that no test used.
 func unused() error {
 	var failed error
 	for _, rule := range hub.optional {
@@ -37,22 +37,22 @@ func unused() error {
 	return failed
 }
 
-// recorder notes what goes to the API server.
+// recorder records the requests to the API server.
 type recorder struct {
 	next http.RoundTripper
-	// fails is what fails, in the words of asked.
+	// fails is the request that fails, as "verb resource".
 	fails string
 	mu    sync.Mutex
-	// writes are "verb resource[/subresource] namespace/name", but for Events.
+	// writes has all writes as "verb resource[/subresource] namespace/name", without Events.
 	writes []string
 	denied []string
-	// asked is how often what was asked for, by "verb resource[/subresource]".
+	// asked counts requests by "verb resource[/subresource]".
 	asked map[string]int
-	// under is how many writes of add-ons and works are under way, most the most at a time.
+	// under is the number of running writes of add-ons and ManifestWorks, and most is its highest value.
 	under, most int
 }
 
-// busy counts a write of an add-on or work for as long as it takes.
+// busy counts a write of an add-on or ManifestWork until done is called.
 func (r *recorder) busy(verb, resource string) (done func()) {
 	base, _, _ := strings.Cut(resource, "/")
 	counts := !slices.Contains([]string{"get", "list", "watch"}, verb) && slices.Contains([]string{"managedclusteraddons", "manifestworks"}, base)
@@ -74,11 +74,10 @@ func (r *recorder) busy(verb, resource string) (done func()) {
 	}
 }
 
-// RoundTrip implements [http.RoundTripper].
 func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 	verb, resource, object := requested(q)
 	used.Store(verb+" "+resource, true)
-	if q.URL.Query().Get("sendInitialEvents") != "" { // an API server that cannot do that is asked for a list
+	if q.URL.Query().Get("sendInitialEvents") != "" { // an API server without that feature receives a list request
 		used.Store("list "+resource, true)
 	}
 	done := r.busy(verb, resource)
@@ -105,7 +104,7 @@ func (r *recorder) written() []string {
 	return slices.Clone(r.writes)
 }
 
-// requested reads a request as the API server's authorizer does.
+// requested parses a request as the API server's authorizer does.
 func requested(q *http.Request) (verb, resource, object string) {
 	parts := strings.Split(strings.Trim(q.URL.Path, "/"), "/")
 	if parts[0] == "api" {

@@ -15,17 +15,17 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// atRest is how long BenchmarkAtRest counts, unless AT_REST says otherwise.
+// atRest is the duration of BenchmarkAtRest, unless AT_REST sets another.
 const atRest = 10 * time.Minute
 
-// counts returns how often each verb on each resource was asked for.
+// counts returns the number of requests by verb and resource.
 func (r *recorder) counts() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.asked)
 }
 
-// changes counts what is neither read nor watched, Events and failures included.
+// changes counts all requests but get, list and watch. It includes Events and failed requests.
 func changes(counts map[string]int) (n int) {
 	for asked, times := range counts {
 		if verb, _, _ := strings.Cut(asked, " "); !slices.Contains([]string{"get", "list", "watch"}, verb) {
@@ -35,7 +35,7 @@ func changes(counts map[string]int) (n int) {
 	return n
 }
 
-// settled waits until nothing has been written for a while.
+// settled waits until no write has happened for a while.
 func (r *recorder) settled(t testing.TB) {
 	t.Helper()
 	last, since := -1, time.Now()
@@ -50,9 +50,9 @@ func (r *recorder) settled(t testing.TB) {
 	})
 }
 
-// BenchmarkAtRest counts what goes to the API server while nothing happens to 20 clusters
-// that have all that an agent needs: writes, and with them reads that are no watch. The
-// times between looks are those of a real run.
+// BenchmarkAtRest counts the requests to the API server while nothing changes for 20 clusters with agents.
+// It reports the writes, and all requests without watches. The intervals between checks are those of a real
+// run.
 func BenchmarkAtRest(b *testing.B) {
 	const n = 20
 	lasts := atRest

@@ -32,7 +32,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// requests plays the registration agent of a cluster that asks for a certificate.
+// requests creates the certificate request of a cluster's registration agent.
 func (f *fleet) requests(cluster string) *certificatesv1.CertificateSigningRequest {
 	f.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -64,7 +64,7 @@ func (f *fleet) requests(cluster string) *certificatesv1.CertificateSigningReque
 	return csr
 }
 
-// carry waits until the works of the agents have a text, of each cluster.
+// carry waits until the agent's ManifestWork of each cluster contains a text.
 func (f *fleet) carry(text string, clusters ...string) {
 	f.t.Helper()
 	for _, cluster := range clusters {
@@ -83,8 +83,8 @@ func (f *fleet) carry(text string, clusters ...string) {
 	}
 }
 
-// What a cluster asks for is signed with the shipped rights. Every agent follows the
-// principal, its address and its version; no spec does.
+// gitopscluster signs a cluster's request with the permissions of the shipped roles. Every agent follows
+// the principal's address and version, without a change of a spec.
 func TestAgentsFollowThePrincipal(t *testing.T) {
 	f, ctx := newFleet(t), context.Background()
 	f.withPrincipal()
@@ -125,8 +125,8 @@ func TestAgentsFollowThePrincipal(t *testing.T) {
 	})
 }
 
-// A cluster that two want an agent for is the older one's; when that goes, the younger has
-// it, and neither its Secret nor its agent was gone for a moment.
+// If two GitOpsClusters select a cluster, the older one has the agent. After its deletion the younger one
+// takes over, with the same Secret and ManifestWork.
 func TestAgentChangesHands(t *testing.T) {
 	f, ctx := newFleet(t), context.Background()
 	f.withPrincipal()
@@ -162,8 +162,8 @@ func TestAgentChangesHands(t *testing.T) {
 	}
 }
 
-// With registration alone nothing of agents is read, watched or written, whatever a
-// GitOpsCluster asks for; it says so.
+// Without agents, gitopscluster neither reads, watches nor writes objects of agents. A condition reports
+// that the agent field has no effect.
 func TestRegistrationBringsNoAgents(t *testing.T) {
 	f := newFleet(t)
 	f.withPrincipal()
@@ -188,7 +188,8 @@ func TestRegistrationBringsNoAgents(t *testing.T) {
 	}
 }
 
-// Where agents are autonomous the hub shows what the clusters have, and says so.
+// With autonomous agents the condition reports that the hub is read-only. An annotation sets the
+// certificate's generation.
 func TestAutonomousAgents(t *testing.T) {
 	f := newFleet(t)
 	f.team = f.argocd
@@ -220,8 +221,8 @@ func TestAutonomousAgents(t *testing.T) {
 	}
 }
 
-// A cluster that is registered gets an agent, and loses it again, with one Secret all the
-// time; a dry run says that this one changes.
+// A registered cluster gets an agent and loses it again, and keeps the same Secret. A dry run lists the
+// change of the Secret.
 func TestSecretStaysWhileTheShapeChanges(t *testing.T) {
 	f := newFleet(t)
 	f.withPrincipal()

@@ -28,8 +28,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// connect plays what is on clusters, many at a time: OCM's registration agent, which requests
-// the certificate, its work agent, and an agent that the principal has let in.
+// connect acts as OCM's registration agent, OCM's work agent and a connected argocd-agent on many clusters
+// in parallel.
 func (f *fleet) connect(clusters []string) {
 	f.t.Helper()
 	var wait sync.WaitGroup
@@ -75,7 +75,7 @@ func (f *fleet) connectOne(cluster string) {
 	testkit.EditStatus(f.t, hub.client, work, report)
 }
 
-// request is the one that a cluster makes because of its add-on.
+// request creates the certificate request that a cluster makes for its add-on.
 func (f *fleet) request(cluster string) *certificatesv1.CertificateSigningRequest {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -104,8 +104,8 @@ func (f *fleet) request(cluster string) *certificatesv1.CertificateSigningReques
 	return csr
 }
 
-// report is what a work agent reports of a work that is applied, on a cluster with that
-// certificate.
+// report sets the status of an applied ManifestWork, on a cluster with this certificate, as the work agent
+// does.
 func (f *fleet) report(w *workv1.ManifestWork, certificate []byte) {
 	text := func(name, value string) workv1.FeedbackValue {
 		return workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}}

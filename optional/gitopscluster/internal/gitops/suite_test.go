@@ -39,24 +39,24 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// hub is the API server that the tests share; each has namespaces and clusters of its own,
-// and runs alone. gitopscluster has the rights of the shipped roles, and no others.
+// hub is the API server of all tests. Each test has separate namespaces and clusters. The tests do not run
+// in parallel. gitopscluster has the permissions of the shipped roles, and no others.
 var hub struct {
 	config *rest.Config
 	client client.Client
 	scheme *runtime.Scheme
-	// secrets are the rules of the Roles that are there once for each Argo CD.
+	// secrets has the rules of the Role that exists once per Argo CD.
 	secrets []rbacv1.PolicyRule
-	// keys are those in gitopscluster's own namespace.
+	// keys has the rules of the Role in gitopscluster's own namespace.
 	keys []rbacv1.PolicyRule
-	// optional are the rules of the components.
+	// optional has all rules of the components.
 	optional []rbacv1.PolicyRule
 }
 
 const (
 	account   = "system:serviceaccount:multicluster-integrations:multicluster-integrations-gitopscluster"
 	component = "deploy/components/gitopsclusters/"
-	// agentComponent has what agents need more.
+	// agentComponent has the additional permissions for agents.
 	agentComponent = "deploy/components/gitopsclusters-agent/"
 	crdFile        = component + "apps.open-cluster-management.io_gitopsclusters.yaml"
 )
@@ -71,7 +71,7 @@ func TestMain(m *testing.M) {
 }
 
 func withHub(tests func() int) (code int, err error) {
-	// First: what logs 30 seconds after the start, as on a busy machine, else sets one for good.
+	// This must be first: controller-runtime sets its own logger for good 30 seconds after the start.
 	ctrl.SetLogger(logr.New(&logs))
 	c, stop, err := testkit.Start(func(e *envtest.Environment) {
 		e.CRDDirectoryPaths = append(e.CRDDirectoryPaths, filepath.Join(testkit.Root(), crdFile))
@@ -98,17 +98,17 @@ func withHub(tests func() int) (code int, err error) {
 	return code, err
 }
 
-// whole reports whether every test was run.
+// whole reports whether all tests ran.
 func whole() bool {
 	return !slices.ContainsFunc(os.Args, func(arg string) bool {
 		return strings.HasPrefix(arg, "-test.run=") || strings.HasPrefix(arg, "-test.skip=") || strings.HasPrefix(arg, "-test.list=")
 	})
 }
 
-// agentRole is the name of the roles of package agents and what it uses.
+// agentRole is the name of the Roles for agents.
 const agentRole = "multicluster-integrations-gitopscluster-agent"
 
-// grant gives gitopscluster's account the roles that are shipped.
+// grant creates the shipped roles for gitopscluster's account.
 func grant() error {
 	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: account}}
 	for _, file := range []string{component + "role.yaml", agentComponent + "role.yaml"} {
@@ -143,7 +143,7 @@ func grant() error {
 	return nil
 }
 
-// logs keeps every log line of every test.
+// logs keeps the log lines of all tests.
 var logs sink
 
 type sink struct {
@@ -152,7 +152,7 @@ type sink struct {
 }
 
 func (s *sink) Init(logr.RuntimeInfo)  {}
-func (s *sink) Enabled(level int) bool { return level <= 1 } // debug: gitopscluster writes no more
+func (s *sink) Enabled(level int) bool { return level <= 1 } // debug, the most verbose level that gitopscluster uses
 func (s *sink) Info(_ int, msg string, pairs ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -115,8 +115,8 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// The example of argocd-pull-integration stands in OCM's namespace, where no Argo CD is. The
-// remedy is one that this shape can follow: it has no argoServer.
+// The example of argocd-pull-integration is in OCM's namespace, which has no Argo CD. v1alpha1 has no
+// argoServer, so the remedy must not mention it.
 func TestNamespaceWithoutArgoCD(t *testing.T) {
 	const text = `apiVersion: apps.open-cluster-management.io/v1alpha1
 kind: GitOpsCluster
@@ -155,8 +155,8 @@ func TestAgentsAreOff(t *testing.T) {
 	}
 }
 
-// A GitOpsCluster of another namespace than its Argo CD's needs the labels of that Namespace,
-// one for its clusters and one more for their agents. One in Argo CD's own needs none.
+// A GitOpsCluster outside Argo CD's namespace needs labels on Argo CD's Namespace: one for its clusters,
+// and another for their agents. A GitOpsCluster in Argo CD's namespace needs none.
 func TestAdmission(t *testing.T) {
 	const registration, agents = "spec: {placementRef: {name: p}, argoServer: {argoNamespace: argocd}}", "spec: {placementRef: {name: p}, argoServer: {argoNamespace: argocd}, gitopsAddon: {enabled: true, argoCDAgent: {enabled: true}}}"
 	both := map[string]string{AdmitLabel: "true", AdmitAgentsLabel: "true"}

@@ -51,7 +51,8 @@ func TestReadyIsTheFirstThatIsNot(t *testing.T) {
 	}
 }
 
-// The same facts later are the same status, and a condition's time is that of its change.
+// The status of unchanged facts does not change with time. A condition's time is the time of its last
+// change.
 func TestTimesMoveWithTheStatus(t *testing.T) {
 	first, later := time.Unix(1_767_000_000, 0), time.Unix(1_767_003_600, 0)
 	f := Facts{Missing: []string{"b", "a"}, Taken: map[string]string{"t": "s"}}
@@ -70,7 +71,7 @@ func TestTimesMoveWithTheStatus(t *testing.T) {
 	}
 }
 
-// However large a fleet, the status stays small, and the counts whole.
+// For a fleet of any size, the status stays small and its counts are complete.
 func TestStatusIsBounded(t *testing.T) {
 	f := Facts{Intent: Intent{DryRun: true, Unused: []string{strings.Repeat("x", 1<<16)}}, Taken: map[string]string{}}
 	for i := range 5000 {
@@ -90,7 +91,7 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 }
 
-// An annotation that is set is not asked for.
+// The message does not suggest an annotation that is already set.
 func TestLeaving_asksForAbandonOnce(t *testing.T) {
 	for set, want := range map[bool]bool{false: true, true: false} {
 		c := Facts{Intent: Intent{Abandon: set}, AgentsLeaving: map[string]string{"c1": "waiting"}}.departing()

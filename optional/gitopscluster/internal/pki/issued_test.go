@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// However often a cluster asks again, the certificate of the former CA that its agent
-// still runs with stays on record, and holds that CA.
+// An agent may still run with a certificate of the former CA. However often the cluster requests new
+// certificates, that certificate's record stays, and the former CA stays trusted.
 func TestFormerCAStaysOnRecord(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	value := ""
@@ -55,7 +55,7 @@ func TestRecords(t *testing.T) {
 		}
 		return text
 	}
-	const many = newestRecords + 1 // one more than are kept
+	const many = newestRecords + 1 // one more than AddIssued keeps
 	var all, same []Issued
 	value := ""
 	for i := range many {

@@ -106,7 +106,7 @@ func TestCheckServer(t *testing.T) {
 	}
 }
 
-// Whoever renews in time has done so before the deadline, and it lies before the end.
+// A renewal in time is before the deadline, and the deadline is before the certificate's end.
 func TestRenewalDeadline(t *testing.T) {
 	for name, c := range map[string]struct {
 		life, renewed, left time.Duration
@@ -139,7 +139,7 @@ func TestCheckAuthority(t *testing.T) {
 	}
 }
 
-// Without anything kept, the same comes out: after a restart nothing is written.
+// ProxyClient stores nothing and returns the same certificate again, so a restart writes nothing.
 func TestProxyClientIsRepeatable(t *testing.T) {
 	ca := authority(t, day)
 	pair, err := ca.Encode()
@@ -183,7 +183,7 @@ func TestProxyClientIsRepeatable(t *testing.T) {
 	}
 }
 
-// A CA of another client may be RSA.
+// Another client's CA may have an RSA key.
 func TestProxyClientOfRSA(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

@@ -51,7 +51,7 @@ const serverName = "mci-argocd-agent.addon.open-cluster-management.io"
 
 var rules = Rules{ServerName: serverName}
 
-// asked is a request as OCM's registration agent makes it.
+// asked is a request of OCM's registration agent.
 type asked struct {
 	template x509.CertificateRequest
 	key      crypto.Signer
@@ -182,14 +182,14 @@ func aged(by time.Duration) func(*certificatesv1.CertificateSigningRequest) {
 	return func(c *certificatesv1.CertificateSigningRequest) { c.CreationTimestamp = metav1.NewTime(day.Add(-by)) }
 }
 
-// otherSignature breaks the proof that whoever asks has the key.
+// otherSignature breaks the signature, which proves that the requester has the key.
 func otherSignature(c *certificatesv1.CertificateSigningRequest) {
 	block, _ := pem.Decode(c.Spec.Request)
 	block.Bytes[len(block.Bytes)-1] ^= 1
 	c.Spec.Request = pem.EncodeToMemory(block)
 }
 
-// weak is a key of 1024 bits, which Go no longer makes.
+// weak is a key of 1024 bits. Go's standard library refuses to generate one.
 var weak = func() *rsa.PrivateKey {
 	for {
 		p, _ := rand.Prime(rand.Reader, 512)

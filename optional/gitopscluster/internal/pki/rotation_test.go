@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// connected is a cluster whose agent runs as delivered.
+// connected returns the report of a cluster whose agent runs as delivered.
 func connected(name, bundle string, generation int, issued ...Issued) Report {
 	return Report{Cluster: name, Reachable: true, Connected: true, Bundle: bundle, Generation: generation, Issued: issued, SecretCurrent: true}
 }
@@ -163,8 +163,8 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// Whatever order clusters answer in, a fleet comes through, never more than the limit
-// of it is on its way, and it ends.
+// In whatever order clusters respond, all of them get the next generation. At no time are more of them
+// disconnected than the limit.
 func TestGenerationsComeToAnEnd(t *testing.T) {
 	const clusters, limit = 50, 7
 	reports := make([]Report, clusters)

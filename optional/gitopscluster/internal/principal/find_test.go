@@ -40,7 +40,7 @@ func ports(ports ...corev1.ServicePort) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Spec.Ports = ports }
 }
 
-// deployment is a principal as our documentation has it.
+// deployment returns a principal as our documentation describes it.
 func deployment(change ...func(*appsv1.Deployment)) appsv1.Deployment {
 	d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "argocd-agent-principal", Generation: 2}}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{
@@ -135,8 +135,8 @@ func TestNamesOfCertificates(t *testing.T) {
 	}
 }
 
-// The Service of the resource proxy is found by the names that installers give it, or by what
-// it says of itself, with its own port.
+// Find detects the resource proxy's Service by the names that installers use, or by its label and port
+// name. It takes the port from the Service.
 func TestFind_resourceProxy(t *testing.T) {
 	labelled := func(s *corev1.Service) {
 		s.Labels = map[string]string{partOfLabel: partOfAgent}
@@ -159,7 +159,7 @@ func TestFind_resourceProxy(t *testing.T) {
 	}
 }
 
-// A Deployment that the spec names is evaluated, whatever it is called, and no other.
+// Find evaluates the Deployment that the spec names, and no other.
 func TestFind_namedDeployment(t *testing.T) {
 	mine := deployment(func(d *appsv1.Deployment) {
 		d.Name, d.Spec.Template.Spec.Containers[0].Image = "mine", "argocd-agent:v0.9.3"
@@ -173,7 +173,7 @@ func TestFind_namedDeployment(t *testing.T) {
 	}
 }
 
-// What agents are to take of other namespaces the principal has to send.
+// Agents may accept Applications of other namespaces. Find warns if the principal does not send them.
 func TestFind_allowedNamespaces(t *testing.T) {
 	for value, want := range map[string]int{"": 1, "team-*": 0} {
 		d := deployment(func(d *appsv1.Deployment) {
@@ -187,8 +187,7 @@ func TestFind_allowedNamespaces(t *testing.T) {
 	}
 }
 
-// Settings of the principal: each that does not fit has a reason of its own and says
-// what to set.
+// Each unsuitable setting of the principal is reported with its reason and remedy.
 func TestSettings(t *testing.T) {
 	container := func(f func(*corev1.Container)) func(*appsv1.Deployment) {
 		return func(d *appsv1.Deployment) { f(&d.Spec.Template.Spec.Containers[0]) }
@@ -209,7 +208,7 @@ func TestSettings(t *testing.T) {
 		reason  string
 		change  func(*appsv1.Deployment)
 		params  map[string]string
-		config  string // the ConfigMap with params, default: ParamsName
+		config  string // the name of the ConfigMap with params; the default is ParamsName
 		mode    string
 		image   string
 		reasons []string
@@ -320,7 +319,7 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// How many ConfigMaps are read is bounded, however many a Deployment names.
+// The number of ConfigMaps that are read is limited, even if a Deployment names many.
 func TestParamsOf_namesAFew(t *testing.T) {
 	d := deployment()
 	for i := range 100 {
@@ -333,8 +332,8 @@ func TestParamsOf_namesAFew(t *testing.T) {
 	}
 }
 
-// argocd-operator calls the resource proxy's Service after the principal's, whatever its
-// ArgoCD is called.
+// argocd-operator derives the name of the resource proxy's Service from the principal's Service, for any
+// name of the ArgoCD.
 func TestFind_resourceProxyOfArgoCDOperator(t *testing.T) {
 	for _, instance := range []string{"openshift-gitops", "argocd", "mine"} {
 		found, _ := Find(Wanted{Namespace: "a"}, Seen{Services: []corev1.Service{
@@ -347,8 +346,8 @@ func TestFind_resourceProxyOfArgoCDOperator(t *testing.T) {
 	}
 }
 
-// The default of argocd-agent's own manifests is an address that only the principal's pod
-// reaches.
+// With argocd-agent's own manifests, the principal listens only on a loopback address by default. Find
+// reports that, because agents cannot reach it.
 func TestFind_principalThatListensOnLoopback(t *testing.T) {
 	listening := func(host string) []Problem {
 		d := deployment(func(d *appsv1.Deployment) {
@@ -376,8 +375,8 @@ func TestFind_principalThatListensOnLoopback(t *testing.T) {
 	}
 }
 
-// A chart's release and argocd-operator give other names. Image and settings are read there,
-// and what gitopscluster may restart is what its Role names.
+// A Helm release and argocd-operator use other names for the Deployment. Find reads image and settings from
+// it. gitopscluster may restart only the Deployment that its Role names.
 func TestDeployment_ofAnotherNameIsRead(t *testing.T) {
 	named := func(name string) appsv1.Deployment {
 		return deployment(func(d *appsv1.Deployment) { d.Name = name })

@@ -21,10 +21,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 )
 
-// example is what this project has users apply for argocd-agent.
+// example is the directory of this project's manifests for argocd-agent.
 const example = "../../../../deploy/examples/agent/"
 
-// installed reads what discovery would see of one: testdata/<name>.yaml.
+// installed returns the objects of an installation from testdata/<name>.yaml.
 func installed(t *testing.T, name string) Seen {
 	t.Helper()
 	file, err := os.Open("testdata/" + name + ".yaml")
@@ -69,7 +69,7 @@ func installed(t *testing.T, name string) Seen {
 	}
 }
 
-// asDocumented sets what the example for argocd-agent does, where the installer reads it from.
+// asDocumented applies the settings of this project's example, where the installer reads them from.
 func asDocumented(t *testing.T, seen Seen) Seen {
 	t.Helper()
 	content, err := os.ReadFile(example + "settings.yaml")
@@ -108,14 +108,14 @@ func reasons(problems []Problem) (all []string) {
 	return all
 }
 
-// Every known way to install a principal is found with what it calls its parts, and with
-// what docs/argocd-agent.md asks for there is nothing more to do.
+// Find detects every known installation of a principal with the names of its parts. The settings in
+// docs/argocd-agent.md solve all problems but those listed in after.
 func TestInstallations(t *testing.T) {
 	const principal, proxy = "argocd-agent-principal", "argocd-agent-resource-proxy"
 	cases := map[string]struct {
 		installed []string // problems before anything is set
 		want      Found
-		after     []string // problems that only another address solves
+		after     []string // problems that the settings do not solve
 	}{
 		"kustomize": {
 			installed: []string{ReasonAuthNotAnchored, ReasonListensOnLoopback, ReasonMapping, ReasonNotExposed},
@@ -168,8 +168,8 @@ func TestInstallations(t *testing.T) {
 	}
 }
 
-// A remedy names what an installation is made from: what is set on its objects is lost when
-// that is applied again, which argocd-operator does at once.
+// A remedy names the source of an installation, such as the ArgoCD or the Helm release. A change of the
+// generated objects would be lost at the next apply, which argocd-operator does at once.
 func TestInstallations_remediesNameWhatTheyAreMadeFrom(t *testing.T) {
 	const argocd, release, config = " in ArgoCD argocd/argocd", " of Helm release argocd/hub", "in ConfigMap argocd/argocd-agent-params, or --"
 	cases := map[string]map[string]string{
@@ -228,8 +228,8 @@ func TestInstallations_remediesNameWhatTheyAreMadeFrom(t *testing.T) {
 	}
 }
 
-// Settings and defaults are those of one version: installations of another are named, and
-// these here are to be read again before the range is widened.
+// Settings and defaults are those of one version of argocd-agent. Installations of another version are
+// reported. Before the range is widened, these installations must be read again.
 func TestInstallations_versionOutsideTheRange(t *testing.T) {
 	kustomization, err := os.ReadFile(example + "kustomization.yaml")
 	if err != nil || !strings.Contains(string(kustomization), "/principal?ref="+agent.Version+"\n") {
@@ -242,7 +242,7 @@ func TestInstallations_versionOutsideTheRange(t *testing.T) {
 		if tag != agent.Version || !strings.HasPrefix(strings.TrimPrefix(tag, "v"), supported) {
 			t.Errorf("%s is of version %s, the settings are those of %s, and %sx is supported: read argocd-agent's installation again", name, tag, agent.Version, supported)
 		}
-		// The chart of v0.9.0 runs v0.8.1 unless it is told otherwise.
+		// The chart of v0.9.0 runs v0.8.1 by default.
 		for _, other := range []string{"v0.8.1", "v0.10.0", "v1.0.0"} {
 			*image = released + ":" + other
 			if _, problems := Find(Wanted{Namespace: "argocd", Address: "principal.example.com"}, seen); !slices.Equal(reasons(problems), []string{ReasonVersion}) {
@@ -252,8 +252,8 @@ func TestInstallations_versionOutsideTheRange(t *testing.T) {
 	}
 }
 
-// gRPC ends a connection whose client pings more often than its server allows, which is
-// every five minutes where the principal has no setting.
+// gRPC closes the connection of a client that pings more often than the server allows. By default, the
+// principal allows one ping in five minutes.
 func TestFind_pingsThatThePrincipalRefuses(t *testing.T) {
 	for value, least := range map[string]string{"0": "5m0s", "": "5m0s", "30s": "30s", "20s": "", "nonsense": "5m0s"} {
 		seen := asDocumented(t, installed(t, "kustomize"))

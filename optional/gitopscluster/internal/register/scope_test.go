@@ -26,7 +26,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// wishes is a Scope that a test sets.
+// wishes is a Scope that returns the values that a test sets.
 type wishes struct {
 	mu    sync.Mutex
 	want  map[string]clustersecret.Want
@@ -50,8 +50,8 @@ func (w *wishes) set(cluster string, want clustersecret.Want) {
 	w.queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: cluster}})
 }
 
-// setAndWait sets a wish and waits until it was read: what is done about it is over when
-// the next one is read.
+// setAndWait sets a cluster's Want and waits until the controller has read it. The controller has applied
+// it when it reads the next one.
 func (w *wishes) setAndWait(t *testing.T, cluster string, want clustersecret.Want) {
 	t.Helper()
 	w.mu.Lock()
@@ -75,8 +75,8 @@ func newScoped(t *testing.T) (*argo, *wishes) {
 	return a, w
 }
 
-// The Secret of a cluster turns into that of an agent and back without a moment at which
-// there is none, or are two, of its name.
+// The Secret of a cluster changes to one for an agent and back. At all times exactly one Secret of its name
+// exists.
 func TestShapeChangesInPlace(t *testing.T) {
 	a, w := newScoped(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -118,7 +118,7 @@ func TestShapeChangesInPlace(t *testing.T) {
 	shape("https://proxy.argocd.svc:9090?agentName="+name, "two", true)
 	testkit.Edit(t, hub.client, first, func(s *corev1.Secret) { s.Data["config"] = []byte("tampered with") })
 	shape("https://proxy.argocd.svc:9090?agentName="+name, "two", true)
-	w.set(name, clustersecret.Want{Registered: true}) // somebody has not been heard: as it is
+	w.set(name, clustersecret.Want{Registered: true}) // undecided: the Secret does not change
 	probe := unique("c")
 	a.cluster(probe, nil)
 	w.set(probe, plain)
@@ -142,13 +142,13 @@ func TestShapeChangesInPlace(t *testing.T) {
 			break
 		}
 	}
-	if named != 6 { // made, agent, renewed, tampered with, mended, plain
+	if named != 6 { // created, agent, renewed, tampered with, repaired, plain
 		t.Errorf("the Secret was seen %d times, want 6", named)
 	}
 }
 
-// What nobody wants goes only once everybody has been heard, and who has not been heard
-// is not forgotten.
+// A Secret that nobody wants is deleted only when all GitOpsClusters are known. An unknown holder stays on
+// the Secret.
 func TestUndecided(t *testing.T) {
 	a, w := newScoped(t)
 	a.start(nil)
@@ -166,8 +166,8 @@ func TestUndecided(t *testing.T) {
 	}
 	held("a/a,b/b")
 	uid := a.registered(name, nil).UID
-	w.setAndWait(t, name, clustersecret.Want{})              // nobody has been heard
-	w.setAndWait(t, name, clustersecret.Want{Decided: true}) // nobody is left of those it names, and none has let go
+	w.setAndWait(t, name, clustersecret.Want{})              // no GitOpsCluster is known
+	w.setAndWait(t, name, clustersecret.Want{Decided: true}) // its holders no longer exist, and none has released it
 	w.set(name, clustersecret.Want{Registered: true, Holders: []string{"c/c"}})
 	held("a/a,b/b,c/c")
 	w.set(name, clustersecret.Want{Registered: true, Decided: true, Holders: []string{"c/c"}})
@@ -178,7 +178,7 @@ func TestUndecided(t *testing.T) {
 	w.set(name, clustersecret.Want{Decided: true, Released: []string{"c/c"}})
 	a.absent(name)
 
-	// What is from before names nobody, and stays.
+	// An old Secret names no holder, and stays.
 	w.set(name, clustersecret.Want{Registered: true, Decided: true})
 	held("")
 	uid = a.registered(name, nil).UID
@@ -192,8 +192,8 @@ func TestUndecided(t *testing.T) {
 	held("d/d")
 }
 
-// The Secret of a ManagedCluster that is missing stays for the grace period: a hub that is
-// restored may have its Secrets first.
+// If a ManagedCluster is missing, its Secret stays for the grace period. A restored hub may have its
+// Secrets before its ManagedClusters.
 func TestMissingCluster_keepsItsSecretForTheGracePeriod(t *testing.T) {
 	a := newArgo(t)
 	w := &wishes{want: map[string]clustersecret.Want{}, reads: map[string]int{}}

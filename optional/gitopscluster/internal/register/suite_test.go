@@ -30,8 +30,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// hub is the API server that the tests share; each has its own Argo CD namespace
-// and clusters, and runs alone.
+// hub is the API server of all tests. Each test has a separate Argo CD namespace and clusters. The tests do
+// not run in parallel.
 var hub struct {
 	config *rest.Config
 	client client.Client
@@ -54,7 +54,7 @@ var serial atomic.Int64
 
 func unique(prefix string) string { return fmt.Sprintf("%s-%d", prefix, serial.Add(1)) }
 
-// argo is an Argo CD namespace of one test.
+// argo is the Argo CD namespace of one test.
 type argo struct {
 	t             *testing.T
 	namespace     string
@@ -72,7 +72,7 @@ func newArgo(t *testing.T) *argo {
 	return a
 }
 
-// start runs registration; wrap, unless nil, stands between it and the API server.
+// start runs registration. wrap adds a client between registration and the API server, nil adds none.
 func (a *argo) start(wrap func(client.WithWatch) client.Client) (writes *atomic.Int64, stop func()) {
 	a.t.Helper()
 	config, writes := testkit.CountWrites(hub.config)
@@ -99,7 +99,7 @@ func (a *argo) start(wrap func(client.WithWatch) client.Client) (writes *atomic.
 	return writes, testkit.Run(a.t, mgr)
 }
 
-// skipNames lets one process start a second manager.
+// skipNames allows several managers in one process.
 var skipNames = func() config.Controller {
 	yes := true
 	return config.Controller{SkipNameValidation: &yes}
@@ -112,7 +112,7 @@ func (a *argo) create(o client.Object) {
 	}
 }
 
-// cluster creates an accepted ManagedCluster with labels, gone after the test.
+// cluster creates an accepted ManagedCluster with labels. It is deleted after the test.
 func (a *argo) cluster(name string, labels map[string]string) *clusterv1.ManagedCluster {
 	a.t.Helper()
 	c := &clusterv1.ManagedCluster{
@@ -128,7 +128,7 @@ func (a *argo) cluster(name string, labels map[string]string) *clusterv1.Managed
 	return c
 }
 
-// stored returns the Secret of a cluster, nil when there is none.
+// stored returns the Secret of a cluster, or nil.
 func (a *argo) stored(cluster string) (*corev1.Secret, error) {
 	s := &corev1.Secret{}
 	err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: a.namespace, Name: cluster + "-cluster-secret"}, s)
@@ -138,7 +138,7 @@ func (a *argo) stored(cluster string) (*corev1.Secret, error) {
 	return s, err
 }
 
-// registered waits for the Secret of a cluster to pass check.
+// registered waits until check accepts the Secret of a cluster.
 func (a *argo) registered(cluster string, check func(*corev1.Secret) error) *corev1.Secret {
 	a.t.Helper()
 	var found *corev1.Secret
@@ -160,7 +160,6 @@ func (a *argo) registered(cluster string, check func(*corev1.Secret) error) *cor
 	return found
 }
 
-// absent waits until a cluster has no Secret.
 func (a *argo) absent(cluster string) {
 	a.t.Helper()
 	testkit.Eventually(a.t, "no Secret of "+cluster, func() error {

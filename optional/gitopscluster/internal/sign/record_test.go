@@ -24,7 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// What cannot be put on record is not issued.
+// The signer issues no certificate that it cannot record.
 func TestRecordComesFirst(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
@@ -55,8 +55,8 @@ func TestRecordComesFirst(t *testing.T) {
 	a.signed(csr)
 }
 
-// When the answer to the last write is lost, or the request is signed once more from a cache that is
-// behind, the record says in the end what was issued, although the next generation is asked for.
+// The response to the last write may be lost, or a stale cache may cause a second signature. In the end the
+// record has the issued certificate, even if the next generation is already requested.
 func TestRecordIsOfWhatWasIssued(t *testing.T) {
 	for name, generation := range map[string]int{"the same generation": 1, "the next one is asked for": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestRecordIsOfWhatWasIssued(t *testing.T) {
 	}
 }
 
-// Whoever approves a request in passing does not get it signed.
+// If another client approves a request that the signer would not sign, the signer does not sign it.
 func TestApprovedByAnother(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()

@@ -27,7 +27,7 @@ import (
 
 type csrs = map[string]*certificatesv1.CertificateSigningRequest
 
-// What a cluster asks for itself is signed, and on record.
+// The signer signs a cluster's own request, and records the certificate.
 func TestSigns(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
@@ -48,15 +48,15 @@ func TestSigns(t *testing.T) {
 		t.Errorf("conditions are %v", now.Status.Conditions)
 	}
 
-	a.generation(c, 2) // the way to have it renewed
+	a.generation(c, 2) // a new generation requests a renewal
 	second := a.signed(a.ask(c, 2))
 	a.generation(c, 3)
 	third := a.signed(a.ask(c, 3))
 	a.recorded(c, is, second, third)
 }
 
-// A cluster can put another's name, label and subject into a request. Who asks is known
-// all the same.
+// A cluster can put another cluster's name, label and subject into a request. The signer uses the identity
+// of the requester.
 func TestAnotherClusterIsDenied(t *testing.T) {
 	a := newArgo(t)
 	victim, other := a.cluster(), a.cluster()
@@ -76,11 +76,11 @@ func TestAnotherClusterIsDenied(t *testing.T) {
 	if got := a.records(victim); len(got) > 0 {
 		t.Errorf("there is a record of a certificate: %+v", got)
 	}
-	a.signed(a.ask(victim, 1)) // nothing of all this stands in its way
+	a.signed(a.ask(victim, 1)) // the other requests do not block the victim's own one
 }
 
-// Nothing but what the registration agent asks for is signed. It waits, and is not
-// denied: a denial would stop an honest agent for good.
+// The signer signs only requests as the registration agent makes them. Other requests stay pending, because
+// a denial would block an honest agent for good.
 func TestNeverSigned(t *testing.T) {
 	a := newArgo(t)
 	waiting := csrs{}
@@ -115,7 +115,7 @@ func TestNeverSigned(t *testing.T) {
 	a.pending(csrs{"another signer": a.ask(bare, 1, func(r *request) { r.csr.Spec.SignerName = "example.com/other" })})
 }
 
-// What an honest agent may outgrow is signed then.
+// A pending request is signed as soon as its cause is solved.
 func TestWaits(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
@@ -129,7 +129,7 @@ func TestWaits(t *testing.T) {
 
 	a.pending(csrs{"no add-on": a.ask(a.cluster(), 1)})
 
-	// The signer may see the request before the add-on's generation.
+	// The signer may receive the request before the add-on's new generation.
 	late := a.cluster()
 	a.addOn(late, 1)
 	csr = a.ask(late, 2)
@@ -147,13 +147,12 @@ func TestWaits(t *testing.T) {
 	testkit.Edit(t, hub.client, a.stored(leaving), func(o *addonv1alpha1.ManagedClusterAddOn) { o.Finalizers = nil })
 }
 
-// accept sets whether the hub accepts a cluster.
+// accept sets spec.hubAcceptsClient of a cluster.
 func (a *argo) accept(cluster string, accepted bool) {
 	a.t.Helper()
 	testkit.Edit(a.t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}}, func(m *clusterv1.ManagedCluster) { m.Spec.HubAcceptsClient = accepted })
 }
 
-// event waits for an Event about the add-on of a cluster.
 func (a *argo) event(cluster, reason, text string) {
 	a.t.Helper()
 	testkit.Eventually(a.t, "Event "+reason+" in "+cluster, func() error {
@@ -170,7 +169,7 @@ func (a *argo) event(cluster, reason, text string) {
 	})
 }
 
-// Without a key nothing can be signed; with one, it is.
+// Without a CA key the signer signs nothing. It signs the request when the key exists.
 func TestWaitsForTheCA(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()

@@ -23,14 +23,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A cluster that asks again and again is not served at all until it stops.
+// If a cluster has too many requests, the signer signs none of them.
 func TestFlood(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
 	a.addOn(c, 1)
 	flood := csrs{}
 	for i := range pki.MaxRequests {
-		flood[fmt.Sprint(i)] = a.ask(c, 2) // they wait for another generation
+		flood[fmt.Sprint(i)] = a.ask(c, 2) // they are for a generation that the add-on does not have yet
 	}
 	a.pending(flood)
 	flood["the last"] = a.ask(c, 2)
@@ -49,7 +49,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// A request that got too old is the one that an agent waits for in vain.
+// A request that is too old is not signed, and RequestsOf reports the cluster as stuck.
 func TestStuck(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
@@ -88,8 +88,8 @@ func TestStuck(t *testing.T) {
 	})
 }
 
-// A request that nobody waits for any more is deleted: OCM's registration agent makes none
-// while the hub has ten of its add-on.
+// The signer deletes requests that are no longer needed. OCM's registration agent makes no request while
+// the hub has ten of its add-on.
 func TestUselessRequests_areDeleted(t *testing.T) {
 	a := newArgo(t)
 	c, other := a.cluster(), a.cluster()
@@ -128,7 +128,7 @@ func TestUselessRequests_areDeleted(t *testing.T) {
 	a.gone(append(flood, first)...)
 	full(false)
 	a.read(second)
-	a.gone(a.ask(c, 1, func(r *request) { r.as = other })) // denied, and then deleted
+	a.gone(a.ask(c, 1, func(r *request) { r.as = other })) // the signer denies and then deletes it
 
 	if err := hub.client.Delete(context.Background(), a.stored(c)); err != nil {
 		t.Fatal(err)
@@ -149,8 +149,8 @@ func (a *argo) gone(requests ...*certificatesv1.CertificateSigningRequest) {
 	}
 }
 
-// A request that somebody has approved by hand cannot be denied any more. It is not
-// signed, and not tried again and again.
+// A request that a person has approved can no longer be denied. The signer does not sign it, and does not
+// retry.
 func TestApprovedRequestOfAnotherCluster(t *testing.T) {
 	a := newArgo(t)
 	c, other := a.cluster(), a.cluster()

@@ -47,7 +47,7 @@ var hub struct {
 	scheme *runtime.Scheme
 }
 
-// signer is the user that signs, with the rights that are shipped and no more.
+// signer is the user of the signer. It has only the shipped permissions.
 const signer = "system:serviceaccount:multicluster-integrations:gitopscluster"
 
 func TestMain(m *testing.M) {
@@ -94,15 +94,14 @@ var serial atomic.Int64
 
 func unique(prefix string) string { return fmt.Sprintf("%s-%d", prefix, serial.Add(1)) }
 
-// argo is one test's Argo CD, with a CA, and a running signer whose clock is late by an
-// offset.
+// argo is one test's Argo CD with a CA, and a running signer. The signer's clock is ahead by late.
 type argo struct {
 	t         *testing.T
 	namespace string
 	late      atomic.Int64
 	options   Options
-	client    client.Client // the signer's, with its cache
-	// wrap, unless nil, stands between the signer and the API server.
+	client    client.Client // the signer's client, with its cache
+	// wrap adds a client between the signer and the API server. nil adds none.
 	wrap func(client.WithWatch) client.Client
 	stop func()
 }
@@ -117,7 +116,7 @@ func newArgo(t *testing.T) *argo {
 	return a
 }
 
-// ca makes the CA as package certificates does.
+// ca creates the CA as package certificates does.
 func (a *argo) ca() {
 	a.t.Helper()
 	keeper := certificates.New(hub.client, hub.client, certificates.Options{})
@@ -158,7 +157,7 @@ func (a *argo) create(o client.Object) {
 	}
 }
 
-// cluster makes an accepted cluster without an add-on.
+// cluster creates an accepted cluster without an add-on.
 func (a *argo) cluster() string {
 	a.t.Helper()
 	name := unique("c")
@@ -167,7 +166,7 @@ func (a *argo) cluster() string {
 	return name
 }
 
-// addOn makes our add-on, which wants a generation.
+// addOn creates our add-on with a certificate generation.
 func (a *argo) addOn(cluster string, generation int) {
 	a.t.Helper()
 	a.create(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: agent.AddOnName, Annotations: map[string]string{
@@ -194,14 +193,14 @@ func (a *argo) stored(cluster string) *addonv1alpha1.ManagedClusterAddOn {
 	return o
 }
 
-// request is what a registration agent asks, to be changed by a test.
+// request is a registration agent's request, which a test may change.
 type request struct {
-	as       string // the cluster whose identity asks
+	as       string // the cluster that makes the request
 	template x509.CertificateRequest
 	csr      certificatesv1.CertificateSigningRequest
 }
 
-// ask creates a request of a cluster, by the API server's word from that cluster.
+// ask creates a request of a cluster, with that cluster's identity.
 func (a *argo) ask(cluster string, generation int, change ...func(*request)) *certificatesv1.CertificateSigningRequest {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -240,7 +239,7 @@ func (a *argo) ask(cluster string, generation int, change ...func(*request)) *ce
 	return &r.csr
 }
 
-// signed waits for a request's certificate.
+// signed waits for a request's certificate, and returns it.
 func (a *argo) signed(csr *certificatesv1.CertificateSigningRequest) *x509.Certificate {
 	a.t.Helper()
 	var found *x509.Certificate
@@ -269,7 +268,7 @@ func (a *argo) denied(csr *certificatesv1.CertificateSigningRequest) {
 	})
 }
 
-// pending looks at requests once the signer has done something that came later.
+// pending checks that requests are neither signed nor denied, after the signer has signed a later one.
 func (a *argo) pending(requests map[string]*certificatesv1.CertificateSigningRequest) {
 	a.t.Helper()
 	probe := a.cluster()

@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
 )
 
-// What Redis has is bounded before it is decoded, also where Argo CD does not compress it.
+// Read limits the size of the data from Redis before it decodes them, with and without compression.
 func TestRead_isBounded(t *testing.T) {
 	tree := func(size int) string { return `{"nodes":[],"x":"` + strings.Repeat("x", size) + `"}` }
 	for name, test := range map[string]struct {
@@ -61,7 +61,7 @@ func TestRead_isBounded(t *testing.T) {
 	}
 }
 
-// The shards of a tree are bounded together.
+// Read limits the total size of all shards of a tree.
 func TestRead_boundsTheSumOfShards(t *testing.T) {
 	shard := func(size int) string {
 		return `{"nodes":[{"name":"` + strings.Repeat("x", size) + `"}],"shardsCount":4}`
@@ -92,7 +92,7 @@ func TestRead_boundsTheSumOfShards(t *testing.T) {
 	}
 }
 
-// Why an Application has no tree is found without a list of all keys each time.
+// Read explains why an Application has no tree. It lists all keys of Redis only once for many Applications.
 func TestRead_explainsWhyThereIsNoTree(t *testing.T) {
 	instances := map[string]string{"new": "", "foreign": "app|resources-tree|foreign|9.9.9.gz", "sharded": "app|resources-tree|sharded|1|9.9.9", "plain": "app|resources-tree|plain|1.8.3"}
 	server := miniredis.RunT(t)
@@ -128,7 +128,7 @@ func TestRead_explainsWhyThereIsNoTree(t *testing.T) {
 	}
 }
 
-// What was found is looked for again: Argo CD may be updated meanwhile.
+// foreignKey lists the keys again after a while, because Argo CD may have been updated.
 func TestForeignKey_listsAgain(t *testing.T) {
 	server, now := miniredis.RunT(t), time.Now()
 	r, err := New(Options{Address: server.Addr(), Compression: "gzip"}, nil)

@@ -25,13 +25,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
 )
 
-// The memory of the container, of which its environment leaves Go's heap some less.
+// limit is the container's memory. heapLimit is the smaller limit of Go's heap, from the container's
+// environment.
 const (
 	limit     = 192 << 20
 	heapLimit = 172 << 20
 )
 
-// oneConfigMap has one ConfigMap and Applications without a status.
+// oneConfigMap is a client with one ConfigMap, and with Applications without a status.
 type oneConfigMap struct {
 	client.Client
 	requested corev1.ConfigMap
@@ -51,7 +52,7 @@ func (c *oneConfigMap) Patch(_ context.Context, o client.Object, p client.Patch,
 	return err
 }
 
-// reconciler has Redis and a ConfigMap that requests Applications.
+// reconciler returns a Reconciler with Redis and a ConfigMap that requests Applications.
 func reconciler(t *testing.T, applications ...string) (*Reconciler, *oneConfigMap, *miniredis.Miniredis) {
 	t.Helper()
 	server := miniredis.RunT(t)
@@ -67,7 +68,6 @@ func reconciler(t *testing.T, applications ...string) (*Reconciler, *oneConfigMa
 	return &Reconciler{client: c, live: c, redis: redis, argocd: "argocd"}, c, server
 }
 
-// store writes an instance to Redis as Argo CD does.
 func store(t *testing.T, server *miniredis.Miniredis, instance string, v view.View) {
 	t.Helper()
 	for key, value := range map[string][]byte{view.TreeKey(instance, 0): v.Tree, view.ResourcesKey(instance): v.Resources} {
@@ -81,7 +81,7 @@ func store(t *testing.T, server *miniredis.Miniredis, instance string, v view.Vi
 	}
 }
 
-// list returns a list of JSON of nearly the largest size that is read.
+// list returns a JSON list of almost the maximum size.
 func list(begin, end, item string) []byte {
 	n := (view.MaxDecoded - len(begin) - len(end)) / (len(item) + 1)
 	return []byte(begin + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + end)
@@ -92,7 +92,7 @@ const pod = `{"version":"v1","kind":"Pod","namespace":"guestbook","name":"guestb
 	`"info":[{"name":"Status Reason","value":"Running"},{"name":"Node","value":"node-1"},{"name":"Containers","value":"1/1"}],` +
 	`"networkingInfo":{"labels":{"app":"guestbook-ui"}},"resourceVersion":"4711","images":["example.com/guestbook:v1"],"health":{"status":"Healthy"},"createdAt":"2026-01-02T03:04:05Z"}`
 
-// Several of the largest trees fit in the memory of the container, whatever they have.
+// Several trees of the maximum size fit into the container's memory, whatever their content.
 func TestReconcile_ofTheLargestTreesFitsInMemory(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(heapLimit))
 	resources := list("[", "]", `{"kind":"ConfigMap","namespace":"guestbook","name":"c","targetState":"{`+strings.Repeat(`\"key\":\"value\",`, 200)+`}"}`)
@@ -117,8 +117,8 @@ func TestReconcile_ofTheLargestTreesFitsInMemory(t *testing.T) {
 	}
 }
 
-// highest returns how much memory this process has at most while f runs. It fails as soon as that
-// is more than twice the limit.
+// highest returns the peak memory of this process while f runs. It fails as soon as the peak is more than
+// twice the limit.
 func highest(f func() error) (used uint64, err error) {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	done := make(chan error, 1)
@@ -139,7 +139,7 @@ func highest(f func() error) (used uint64, err error) {
 	}
 }
 
-// Where Redis closes connections, it is tried for one Application and not for each.
+// If Redis closes connections, the reconciler tries once, and not for each Application.
 func TestReconcile_triesAConnectionOnce(t *testing.T) {
 	applications := make([]string, 32)
 	for i := range applications {

@@ -16,7 +16,7 @@ import (
 const oneNode = `{"nodes":[{"kind":"Deployment","group":"apps","name":"ui","uid":"u-1","info":[{"name":"Revision","value":"Rev:1"}]},
 {"kind":"ReplicaSet","group":"apps","name":"ui-1","uid":"u-2","parentRefs":[{"kind":"Deployment","group":"apps","name":"ui","uid":"u-1"}],"aNewerField":{"n":12345678901234567890}}]}`
 
-// send encodes a view and decodes it again, as hub and cluster do.
+// send encodes a view and decodes it again, as the observer and the viewer do.
 func send(t *testing.T, v View, note string) (View, string) {
 	t.Helper()
 	blob, message, err := Encode(v)
@@ -51,13 +51,13 @@ func TestView_keepsFieldsOfNewerArgoCD(t *testing.T) {
 	}
 }
 
-// With a UID argocd-server would look for a resource of that name, on the hub if need be. A parent
-// has one that no resource has: argocd's command line would never end with a resource that is its
-// own parent.
+// Decode removes UIDs, because argocd-server would search the hub for a resource with that UID. A parent
+// gets a UID that no resource has. Otherwise argocd's command line would loop forever over a resource that
+// is its own parent.
 func TestDecode_leavesOutUIDs(t *testing.T) {
 	for _, tree := range []string{
 		oneNode,
-		// encoding/json of argocd-server reads names of fields in any case
+		// argocd-server uses encoding/json, which ignores the case of field names.
 		`{"Nodes":[{"kind":"Pod","UID":"u","Uid":"v"}],"nodes":[{"kind":"Pod","UID":"u","parentRefs":[{"uID":"w"}],"ParentRefs":[{"kind":"ReplicaSet"}]}],"ORPHANEDNODES":[{"uid":"x"}]}`,
 	} {
 		got, _ := send(t, View{Tree: []byte(tree), Resources: []byte("[]")}, "")
@@ -136,7 +136,8 @@ func TestEncode_masksSecrets(t *testing.T) {
 	}
 }
 
-// What should be a map, and is a text or a list by a slip, is masked by nobody else.
+// A Secret may have a text or a list in place of a map by mistake. Encode must mask it, because nothing
+// else does.
 func TestEncode_masksMalformedSecrets(t *testing.T) {
 	for _, manifest := range []string{
 		`{"kind":"Secret","stringData":"canary"}`,
@@ -155,9 +156,9 @@ func TestEncode_masksMalformedSecrets(t *testing.T) {
 	}
 }
 
-// A few KiB of a hostile cluster are unpacked and decoded within the memory of the viewer.
+// A few KiB from a hostile cluster are decompressed and decoded within the viewer's memory.
 func TestDecode_isBounded(t *testing.T) {
-	const most = 200 << 20 // of which no more than a part is in use at a time
+	const most = 200 << 20 // allocated in total; only a part of it is in use at a time
 	fill := func(before, item, after string) []byte {
 		n := (MaxDecoded - len(before) - len(after)) / len(item)
 		blob, err := Compress([]byte(before + strings.Repeat(item, n-1) + strings.TrimSuffix(item, ",") + after))
@@ -176,7 +177,7 @@ func TestDecode_isBounded(t *testing.T) {
 		"numbers":            {fill(`{"resources":[],"tree":{"a":[`, `1,`, `]}}`), true},
 		"text for HTML":      {fill(`{"resources":[],"tree":{"a":"`, `<`, `"}}`), false},
 		"escaped text":       {fill(`{"resources":[],"tree":{"a":"`, `\u0000`, `"}}`), false},
-		"separators":         {fill(`{"resources":[],"tree":{"a":"`, "\u2028", `"}}`), true}, // each is written as six bytes
+		"separators":         {fill(`{"resources":[],"tree":{"a":"`, "\u2028", `"}}`), true}, // each is encoded as six bytes
 		"as many as allowed": {fill(`{"resources":[],"tree":{"a":[`+strings.TrimSuffix(many, ",")+`],"b":"`, `b`, `"}}`), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +198,7 @@ func TestDecode_isBounded(t *testing.T) {
 	}
 }
 
-// The note is seen, however a cluster spells and links its resources.
+// The tree shows the note, whatever names and links a cluster gives to its resources.
 func TestDecode_showsNoteOnHostileTrees(t *testing.T) {
 	for _, tree := range []string{
 		`{"nodes":[{"kind":"Pod","parentRefs":[{"kind":"Pod"}]}]}`,
@@ -210,7 +211,7 @@ func TestDecode_showsNoteOnHostileTrees(t *testing.T) {
 	}
 }
 
-// A view is cut in steps until it fits; each says what it is without.
+// Encode cuts a view in steps until it fits. The message and the tree report what is missing.
 func TestEncode_cutsToTheLimit(t *testing.T) {
 	noise := rand.New(rand.NewPCG(1, 2))
 	text := func(n int) string {
@@ -255,7 +256,7 @@ func TestEncode_cutsToTheLimit(t *testing.T) {
 	}
 }
 
-// What a managed cluster sends is an error for its own Application, at most.
+// Decode returns an error for invalid data of a managed cluster.
 func TestDecode_refuses(t *testing.T) {
 	pack := func(raw string) []byte {
 		blob, err := Compress([]byte(raw))
@@ -346,7 +347,7 @@ func TestMerge_refuses(t *testing.T) {
 	}
 }
 
-// Of a tree that is too large to be decoded the first resources are sent, and nothing else.
+// If a tree is too large to be decoded, Encode keeps only its first resources.
 func TestEncode_decodesTheFirstResourcesOnly(t *testing.T) {
 	nodes := strings.TrimSuffix(strings.Repeat(`{"kind":"Pod","info":[]},`, maxRead/3), ",")
 	for name, c := range map[string]struct {

@@ -52,7 +52,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// The age of a view counts from when the observer last gave a sign, by the hub's clock.
+// The age of a view is the time since the observer's last renewal, by the hub's clock.
 func TestUpdate_notesSignsOfTheObserver(t *testing.T) {
 	began := time.Now()
 	v := &Viewer{Options: Options{Outdated: time.Minute}, Log: logr.Discard()}
@@ -71,7 +71,7 @@ func TestUpdate_notesSignsOfTheObserver(t *testing.T) {
 	}
 }
 
-// aViewer is one without a loop, on the hub as administrator.
+// aViewer returns a viewer that is not started and has the hub's administrator permissions.
 func aViewer(t *testing.T, maxOpen int) *Viewer {
 	t.Helper()
 	r, err := argoredis.New(argoredis.Options{Address: miniredis.RunT(t).Addr(), Compression: "gzip"}, nil)
@@ -83,7 +83,8 @@ func aViewer(t *testing.T, maxOpen int) *Viewer {
 	}
 }
 
-// Of clusters that are away the views that were open last stay, and take nobody's room.
+// For unreachable clusters the viewer keeps a few views, those that were open last. They do not count
+// against the limit for other views.
 func TestSweep_keepsAFewViewsOfUnreachableClusters(t *testing.T) {
 	away := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "away"}}
 	must(t, hub.client.Create(t.Context(), away))
@@ -112,7 +113,8 @@ func TestSweep_keepsAFewViewsOfUnreachableClusters(t *testing.T) {
 	}
 }
 
-// What is only refreshed, by a script or a push, is left out where there is no room.
+// If the limit is reached, the viewer drops Applications that are only refreshed, for example by a script
+// or a push.
 func TestReceive_dropsRefreshesWithoutRoom(t *testing.T) {
 	v, now := aViewer(t, 3), time.Now()
 	for i := range 50 {
@@ -127,7 +129,7 @@ func TestReceive_dropsRefreshesWithoutRoom(t *testing.T) {
 	}
 }
 
-// An argocd-server of another version is logged once, however many pages are open and for however long.
+// The viewer logs an argocd-server of another version once, for any number of open pages and any duration.
 func TestReceive_logsAnUnknownVersionOnce(t *testing.T) {
 	v, now, logged := aViewer(t, 3), time.Now(), []string{}
 	v.Log = funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
@@ -153,7 +155,7 @@ func TestFind_ofApplicationThatNamesNoCluster(t *testing.T) {
 	}
 }
 
-// A work that an agent changes, or hides from the cache, is not written in each pass.
+// If an agent changes a ManifestWork or hides it from the cache, the viewer does not write it in each pass.
 func TestSent_holds(t *testing.T) {
 	now := time.Now()
 	a, b := request.Applications{"a": "argocd/a"}, request.Applications{"b": "argocd/b"}
@@ -195,7 +197,7 @@ func TestSent_holds(t *testing.T) {
 	}
 }
 
-// busyClient deletes nothing.
+// busyClient fails to delete.
 type busyClient struct {
 	client.Client
 	deletes atomic.Int64
@@ -206,7 +208,8 @@ func (c *busyClient) Delete(context.Context, client.Object, ...client.DeleteOpti
 	return errors.New("the server is busy")
 }
 
-// A deletion that fails, or that the cache does not show yet, is not sent in each pass.
+// The viewer does not repeat a deletion in each pass, neither after a failure nor while the cache still has
+// the object.
 func TestRequest_deletesOnceASecond(t *testing.T) {
 	v, began, busy := aViewer(t, 1), time.Now(), &busyClient{}
 	v.Client = busy
@@ -226,7 +229,7 @@ func TestRequest_deletesOnceASecond(t *testing.T) {
 	}
 }
 
-// The ManifestWorks of many clusters are written in parallel.
+// One pass handles thousands of ManifestWorks, which the viewer deletes in parallel.
 func TestRequest_ofManyClusters(t *testing.T) {
 	v := aViewer(t, 1)
 	v.Client = &busyClient{}
@@ -239,7 +242,7 @@ func TestRequest_ofManyClusters(t *testing.T) {
 	}
 }
 
-// A failure is logged once, although most passes do not try again what failed.
+// The viewer logs a failure once, although it does not retry in most passes.
 func TestStart_logsAFailureOnce(t *testing.T) {
 	work, err := request.Work(cluster, request.Name(0), observer, request.Applications{})
 	must(t, err)

@@ -52,7 +52,7 @@ const (
 	tree     = `{"nodes":[{"kind":"ConfigMap","name":"c","namespace":"n","uid":"u"}]}`
 )
 
-// hub is the API server of hub and cluster.
+// hub is the API server of both the hub and the managed cluster.
 var hub struct {
 	config *rest.Config
 	client client.Client
@@ -83,15 +83,15 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// fixture is a viewer with the rights of deploy/components/liveview, an observer, a Redis on
-// both sides, and an agent.
+// fixture is a viewer with the permissions of deploy/components/liveview, an observer, an agent, and a
+// Redis on the hub and on the cluster.
 type fixture struct {
 	hub, managed *miniredis.Miniredis
 	app          *unstructured.Unstructured
 	restart      func(meanwhile func())
 }
 
-// newFixture has an Application delivered, of which the cluster's Redis has a tree.
+// newFixture delivers an Application whose tree is in the cluster's Redis.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{hub: miniredis.RunT(t), managed: miniredis.RunT(t)}
@@ -129,7 +129,7 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// viewerConfig is that of the viewer's account.
+// viewerConfig returns the configuration of the viewer's account.
 func viewerConfig() *rest.Config {
 	c := rest.CopyConfig(hub.config)
 	c.Impersonate.UserName = "system:serviceaccount:multicluster-integrations:multicluster-integrations-liveview"
@@ -169,7 +169,7 @@ func run(t *testing.T, c *rest.Config, watched map[client.Object]cache.ByObject,
 	return func() { cancel(); must(t, <-done) }
 }
 
-// agent is the work agent: it applies ConfigMaps of works, reports them and removes them.
+// agent acts as the work agent: it applies the ConfigMaps of ManifestWorks, reports them and deletes them.
 func agent(ctx context.Context) {
 	for ctx.Err() == nil {
 		works := &workv1.ManifestWorkList{}
@@ -177,7 +177,7 @@ func agent(ctx context.Context) {
 			applied := map[string]bool{}
 			for i := range works.Items {
 				if !request.IsName(works.Items[i].Name) {
-					continue // the test's own
+					continue // created by a test
 				}
 				applied[works.Items[i].Name] = true
 				carry(ctx, &works.Items[i])
@@ -186,7 +186,7 @@ func agent(ctx context.Context) {
 			if hub.client.List(ctx, found, client.InNamespace(observer), client.HasLabels{request.Label}) == nil {
 				for i := range found.Items {
 					if !applied[found.Items[i].Name] {
-						_ = hub.client.Delete(ctx, &found.Items[i]) // it is tried again
+						_ = hub.client.Delete(ctx, &found.Items[i]) // the loop retries
 					}
 				}
 			}
@@ -211,7 +211,7 @@ func carry(ctx context.Context, w *workv1.ManifestWork) {
 	next.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{StatusFeedbacks: workv1.StatusFeedbackResult{Values: values}, Conditions: []metav1.Condition{}}}
 	before, _ := request.ViewsOf(w)
 	if after, err := request.ViewsOf(next); err == nil && fmt.Sprint(before) != fmt.Sprint(after) {
-		_ = hub.client.Status().Update(ctx, next) // it is tried again
+		_ = hub.client.Status().Update(ctx, next) // the loop retries
 	}
 }
 
@@ -228,7 +228,7 @@ func newApplication(generate, name string) *unstructured.Unstructured {
 	return app
 }
 
-// delivery is the ManifestWork by which propagation delivers an Application.
+// delivery returns the ManifestWork with which propagation delivers an Application.
 func delivery(app *unstructured.Unstructured, cluster string) *workv1.ManifestWork {
 	delivered := []byte(fmt.Sprintf(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"namespace":"argocd","name":%q}}`, app.GetName()))
 	return &workv1.ManifestWork{
@@ -241,7 +241,7 @@ func delivery(app *unstructured.Unstructured, cluster string) *workv1.ManifestWo
 	}
 }
 
-// set has a Redis hold the tree of an Application.
+// set writes the tree of an Application to a Redis.
 func set(t *testing.T, r *miniredis.Miniredis, instance, tree string) {
 	t.Helper()
 	c, err := argoredis.New(argoredis.Options{Address: r.Addr(), Compression: "gzip"}, nil)
@@ -250,7 +250,7 @@ func set(t *testing.T, r *miniredis.Miniredis, instance, tree string) {
 	must(t, c.Write(t.Context(), instance, viewOf(tree), time.Hour))
 }
 
-// open subscribes as argocd-server does for a page.
+// open subscribes to a channel as argocd-server does for an open page.
 func (f *fixture) open(t *testing.T, channel string) (leave func()) {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: f.hub.Addr()})
@@ -262,7 +262,7 @@ func (f *fixture) open(t *testing.T, channel string) (leave func()) {
 
 const guestbook = "app|managed-resources|guestbook|1.8.3"
 
-// read returns the tree that the hub's Redis has.
+// read returns a tree from the hub's Redis.
 func (f *fixture) read(instance string) (string, error) {
 	c, err := argoredis.New(argoredis.Options{Address: f.hub.Addr(), Compression: "gzip"}, nil)
 	if err != nil {
@@ -294,7 +294,7 @@ func (f *fixture) awaitNothing(t *testing.T) {
 	})
 }
 
-// requested returns what each ManifestWork of cluster requests.
+// requested returns the Applications that each ManifestWork of the cluster requests.
 func (f *fixture) requested(t *testing.T) (all []request.Applications) {
 	t.Helper()
 	works := &workv1.ManifestWorkList{}
@@ -331,8 +331,8 @@ func TestView_isShownWhileOpen(t *testing.T) {
 	f.awaitNothing(t)
 }
 
-// A page that has a tree shows none again when its first request, which began before, fails
-// later: it is sent the tree again soon.
+// The viewer sends a tree again after a short time. The first request of a page may fail after the page has
+// received the tree, and the page then shows none.
 func TestView_isSentAgainSoon(t *testing.T) {
 	f := newFixture(t)
 	c := redis.NewClient(&redis.Options{Addr: f.hub.Addr()})
@@ -350,7 +350,8 @@ func TestView_isSentAgainSoon(t *testing.T) {
 	}
 }
 
-// argocd's command line opens no stream: what argocd-server does not find it refreshes.
+// argocd's command line does not subscribe. If argocd-server has no tree, it refreshes the Application, and
+// the viewer then requests the view.
 func TestView_isShownAfterRefresh(t *testing.T) {
 	f := newFixture(t)
 	refresh := func(annotations string) {
@@ -365,7 +366,7 @@ func TestView_isShownAfterRefresh(t *testing.T) {
 		return err
 	})
 	f.awaitNothing(t)
-	// A push to git has many refreshed that no one looks at.
+	// A push to git refreshes many Applications that nobody views.
 	must(t, hub.client.Create(t.Context(), pushed))
 	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), pushed)) })
 	must(t, hub.client.Create(t.Context(), delivery(pushed, cluster)))
@@ -382,7 +383,7 @@ func TestView_isShownAfterRefresh(t *testing.T) {
 	})
 }
 
-// What a viewer was stopped with, the next one takes back.
+// After a restart, the viewer removes views that were requested before and are no longer open.
 func TestView_isTakenBackAfterRestart(t *testing.T) {
 	f := newFixture(t)
 	leave := f.open(t, guestbook)
@@ -392,10 +393,11 @@ func TestView_isTakenBackAfterRestart(t *testing.T) {
 	f.awaitNothing(t)
 }
 
-// A tenant can name any cluster in its Application: only what propagation delivered counts.
+// A tenant can name any cluster in an Application. The viewer requests views only for Applications that
+// propagation has delivered.
 func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
 	f := newFixture(t)
-	change := func(app *unstructured.Unstructured) { // another, which propagation has not delivered
+	change := func(app *unstructured.Unstructured) { // creates an Application that propagation has not delivered
 		must(t, hub.client.Create(t.Context(), app))
 		t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), app)) })
 		set(t, f.managed, app.GetName(), tree)
@@ -404,7 +406,7 @@ func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
 	change(newApplication("", "not-delivered"))
 	foreign := newApplication("", "foreign-work")
 	change(foreign)
-	work := delivery(foreign, cluster) // of an Application of this name that was there before
+	work := delivery(foreign, cluster) // the ManifestWork of a deleted Application with this name
 	work.Name = contract.WorkName("foreign-work", "another-uid")
 	must(t, hub.client.Create(t.Context(), work))
 	own := newApplication("", "own")
@@ -414,7 +416,7 @@ func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
 	reconciled.SetAnnotations(map[string]string{contract.ClusterAnnotation: cluster})
 	change(reconciled)
 	must(t, hub.client.Create(t.Context(), delivery(reconciled, cluster)))
-	// One that is delivered proves that the viewer has looked since.
+	// A view of a delivered Application proves that the viewer has run a pass since.
 	leave := f.open(t, guestbook)
 	defer leave()
 	f.awaitTree(t, `"name":"c"`)
@@ -423,7 +425,7 @@ func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
 	}
 }
 
-// A work that was taken over has the name of an Application that was there before.
+// A ManifestWork that propagation took over has the name of the former Application.
 func TestView_ofDeliveryThatWasTakenOver(t *testing.T) {
 	f := newFixture(t)
 	must(t, hub.client.Delete(t.Context(), delivery(f.app, cluster)))
@@ -436,7 +438,7 @@ func TestView_ofDeliveryThatWasTakenOver(t *testing.T) {
 	f.awaitTree(t, `"name":"c"`)
 }
 
-// An Application that moves has no view of where it was.
+// The view of an Application is removed when the Application moves to another cluster.
 func TestView_goesWhenTheApplicationMoves(t *testing.T) {
 	f := newFixture(t)
 	leave := f.open(t, guestbook)
@@ -447,7 +449,7 @@ func TestView_goesWhenTheApplicationMoves(t *testing.T) {
 	f.awaitNothing(t)
 }
 
-// Of an unknown version neither hub nor cluster has anything read or written.
+// If Argo CD's version is unknown, neither the viewer nor the observer reads or writes trees.
 func TestView_ofUnknownVersionIsNotWritten(t *testing.T) {
 	f := newFixture(t)
 	later := f.open(t, "app|managed-resources|later|9.9.9")
@@ -472,7 +474,7 @@ func TestView_ofUnknownVersionIsNotWritten(t *testing.T) {
 	})
 }
 
-// A managed cluster that lies spoils its own Application's view only.
+// A managed cluster that sends false data affects only the views of its Applications.
 func TestView_ofHostileClusterIsNotWritten(t *testing.T) {
 	f := newFixture(t)
 	must(t, f.managed.Set("app|resources-tree|guestbook|1.8.3.gz", "no gzip"))
@@ -498,7 +500,7 @@ func TestView_ofHostileClusterIsNotWritten(t *testing.T) {
 	f.lie(t, key, "no JSON")
 	set(t, f.managed, "guestbook", tree)
 	f.awaitTree(t, `"name":"c"`)
-	// What it writes into its ManifestWork is not what a viewer that starts shows or removes.
+	// If the cluster changes its ManifestWork, a restarted viewer does not use that content.
 	f.restart(func() {
 		forged, err := request.Work(cluster, request.Name(0), observer, request.Applications{"second": "argocd/second", "elsewhere": "argocd/elsewhere"})
 		must(t, err)
@@ -514,7 +516,7 @@ func TestView_ofHostileClusterIsNotWritten(t *testing.T) {
 	})
 }
 
-// lie writes what the observer's ConfigMap says, as an agent or a cluster's administrator can.
+// lie overwrites the observer's ConfigMap, as an agent or a cluster's administrator can.
 func (f *fixture) lie(t *testing.T, key client.ObjectKey, views string) {
 	t.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
@@ -523,7 +525,7 @@ func (f *fixture) lie(t *testing.T, key client.ObjectKey, views string) {
 	must(t, hub.client.Patch(t.Context(), cm, client.RawPatch("application/merge-patch+json", patch)))
 }
 
-// add has one more Application delivered, of which the cluster's Redis has a tree.
+// add delivers another Application whose tree is in the cluster's Redis.
 func (f *fixture) add(t *testing.T, name string) {
 	t.Helper()
 	app := newApplication("", name)
@@ -533,8 +535,8 @@ func (f *fixture) add(t *testing.T, name string) {
 	set(t, f.managed, name, tree)
 }
 
-// What is opened at a time is requested by one ManifestWork; one that has no room is followed
-// by another, and a view that is too large to be with others has one of its own.
+// One ManifestWork requests all views that are opened together. When it is full, the viewer creates
+// another. A view that is too large to share a ManifestWork gets a separate one.
 func TestView_ofManyIsRequestedTogether(t *testing.T) {
 	f := newFixture(t)
 	const n = request.MaxApplications + 2
@@ -565,7 +567,7 @@ func TestView_ofManyIsRequestedTogether(t *testing.T) {
 	})
 }
 
-// One cluster cannot have all views.
+// One cluster gets at most about half of all views.
 func TestView_ofOneClusterAreHalfAtMost(t *testing.T) {
 	v := &Viewer{Options: Options{MaxOpen: 5, Keep: time.Minute}, Log: logr.Discard(), entries: entries{}}
 	for _, c := range []struct {
@@ -588,7 +590,7 @@ func TestView_ofOneClusterAreHalfAtMost(t *testing.T) {
 	}
 }
 
-// A view that may not be the latest says so on the page: its own Argo CD's Redis is gone.
+// If Argo CD's Redis on the cluster loses a tree, the page shows that the view is not the latest.
 func TestView_saysWhenItIsNotTheLatest(t *testing.T) {
 	f := newFixture(t)
 	leave := f.open(t, guestbook)
@@ -606,7 +608,8 @@ func TestView_saysWhenItIsNotTheLatest(t *testing.T) {
 	})
 }
 
-// What a viewer did not survive is not tried again by the next one; other views are shown.
+// If the viewer crashed while it decoded a view, the restarted viewer does not decode it again. Other views
+// are shown.
 func TestView_thatEndedTheViewerIsNotTriedAgain(t *testing.T) {
 	f := newFixture(t)
 	key := "liveview|decoding|guestbook|1.8.3"
@@ -628,8 +631,8 @@ func TestView_thatEndedTheViewerIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// An Application that moves, or is not delivered any more, while no viewer runs keeps no list
-// of resources of where it was.
+// An Application may move, or lose its cluster, while no viewer runs. Its status.resources of the former
+// cluster is removed.
 func TestView_isTakenBackAfterMoveWithoutViewer(t *testing.T) {
 	for name, annotation := range map[string]string{"moved": `"cluster2"`, "without cluster": `null`} {
 		t.Run(name, func(t *testing.T) {
@@ -656,7 +659,7 @@ func TestView_isTakenBackAfterMoveWithoutViewer(t *testing.T) {
 	}
 }
 
-// The label of views on another ManifestWork makes it no view.
+// The viewer does not delete another ManifestWork with the label of views.
 func TestView_leavesOtherWorksAlone(t *testing.T) {
 	f := newFixture(t)
 	other := delivery(newApplication("", "other"), cluster)
@@ -672,8 +675,8 @@ func TestView_leavesOtherWorksAlone(t *testing.T) {
 	must(t, hub.client.Get(t.Context(), client.ObjectKeyFromObject(other), other))
 }
 
-// argocd-server makes server-side diffs of managed resources, on the destination of the hub
-// Application and with its own rights there. So they are shown where that is the cluster.
+// argocd-server makes server-side diffs on the destination of the hub's Application, with its own
+// permissions there. So the viewer sends managed resources only if the destination is the cluster.
 func TestView_hasDiffsWhereTheDestinationIsTheCluster(t *testing.T) {
 	f := newFixture(t)
 	own := newApplication("", "by-name")
@@ -703,7 +706,7 @@ func TestView_hasDiffsWhereTheDestinationIsTheCluster(t *testing.T) {
 	}
 }
 
-// The policy leaves the viewer's account its own works and two fields of Applications.
+// The policy allows the viewer's account only its own ManifestWorks and two fields of Applications.
 func TestPolicy_leavesTheViewerNothingElse(t *testing.T) {
 	c, err := client.New(viewerConfig(), client.Options{Scheme: hub.scheme})
 	must(t, err)
@@ -801,7 +804,7 @@ func apply(path string) error {
 			return err
 		}
 		if o.Object == nil {
-			continue // a comment
+			continue // the document has only comments
 		}
 		if err := hub.client.Create(context.Background(), o); err != nil {
 			return fmt.Errorf("%s %s: %w", path, o.GetName(), err)

@@ -53,7 +53,7 @@ func open(t *testing.T, config *rest.Config, through http.RoundTripper) *Access 
 	return a
 }
 
-// real returns an access to the API server of the test.
+// real returns an Access to the API server of the test.
 func real(t *testing.T) *Access {
 	t.Helper()
 	through, err := rest.TransportFor(config)
@@ -63,8 +63,8 @@ func real(t *testing.T) *Access {
 	return open(t, config, through)
 }
 
-// reviewer answers reviews as an API server that gives each account one namespace: token and
-// name are "account/namespace", and what follows a "#" is one of the account's tokens.
+// reviewer acts as an API server that gives each account one namespace. A token is "account/namespace". A
+// suffix after "#" makes another token of the same account.
 type reviewer struct {
 	mu             sync.Mutex
 	tokens, rights int
@@ -125,7 +125,7 @@ func create(t *testing.T, o client.Object) {
 	}
 }
 
-// account makes a ServiceAccount and returns a token of it.
+// account creates a ServiceAccount and returns a token.
 func account(t *testing.T, namespace, name string) string {
 	t.Helper()
 	a := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -137,7 +137,7 @@ func account(t *testing.T, namespace, name string) string {
 	return request.Status.Token
 }
 
-// grant lets an account read the reports of a namespace; without one, of all.
+// grant lets an account read the reports of one namespace. An empty namespace means all.
 func grant(t *testing.T, in, namespace, account string) client.Object {
 	t.Helper()
 	name := "viewer-" + account
@@ -162,7 +162,7 @@ func namespaces(t *testing.T, names ...string) {
 	}
 }
 
-// sees returns which of some namespaces a token sees.
+// sees returns the namespaces that a token may see.
 func sees(t *testing.T, a *Access, token string, of ...string) []string {
 	t.Helper()
 	v, err := a.Authenticate(t.Context(), token)
@@ -176,8 +176,8 @@ func sees(t *testing.T, a *Access, token string, of ...string) []string {
 	return slices.DeleteFunc(slices.Clone(of), func(n string) bool { return !rights.Allow(n) })
 }
 
-// Two tenants and a person of the platform, on a real API server. The authorizer of the
-// API server follows its own caches, so a right counts a moment after it is given.
+// Two tenants see only their own namespaces, and a platform account sees all, on a real API server. The API
+// server's authorizer has a cache, so permissions take effect after a moment.
 func TestTenantsSeeTheirOwn(t *testing.T) {
 	namespaces(t, "team-a", "team-b", "team-c")
 	a, b, platform := account(t, "team-a", "anna"), account(t, "team-b", "ben"), account(t, "team-c", "pia")
@@ -215,7 +215,7 @@ func TestAuthenticate_refusesUnknownTokens(t *testing.T) {
 	}
 }
 
-// many returns names of namespaces.
+// many returns n names of namespaces.
 func many(n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -224,15 +224,15 @@ func many(n int) []string {
 	return all
 }
 
-// What an open page asks for again and again costs the API server one review of each namespace
-// a minute, however many tokens the account has and however many tenants have one open.
+// Open pages send many requests. The API server gets one review per account, namespace and minute, for any
+// number of tokens of an account.
 func TestRights_oneReviewOfANamespaceAMinute(t *testing.T) {
 	for name, test := range map[string]struct {
 		tenants, tokens, namespaces, times int
 	}{
 		"one tenant":            {1, 1, 1000, 25},
 		"a new token each time": {1, 60, 1000, 25},
-		"some tenants":          {8, 1, 900, 3}, // the authorizer remembers 8,192 answers
+		"some tenants":          {8, 1, 900, 3}, // the authorizer caches 8,192 answers
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -284,7 +284,7 @@ func TestRights_areRememberedForAMinute(t *testing.T) {
 	})
 }
 
-// An API server that does not answer allows nothing, and is not taken for a no.
+// If the API server does not answer, access is denied with ErrUnavailable, and not with ErrUnknown.
 func TestAccess_failsClosed(t *testing.T) {
 	through := &reviewer{broken: errors.New("connection refused")}
 	a := open(t, nowhere, through)
@@ -309,15 +309,15 @@ func TestAccess_failsClosed(t *testing.T) {
 	}
 }
 
-// A flood of unknown tokens uses up its own share of reviews. A token that waits too long is not
-// reported as unknown, and a token that was accepted before does not wait.
+// A flood of unknown tokens uses only its own share of reviews. A token that waits too long gets
+// ErrUnavailable. A token that was accepted before does not wait.
 func TestAuthenticate_aFloodMakesNoTokenUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := open(t, nowhere, &reviewer{})
 		if _, err := a.Authenticate(t.Context(), "known/team-a"); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(remembered + time.Second) // it has to be reviewed again
+		<-time.After(remembered + time.Second) // its review has expired
 		var flood sync.WaitGroup
 		var unavailable atomic.Int64
 		for n := range 1000 {
@@ -342,7 +342,7 @@ func TestAuthenticate_aFloodMakesNoTokenUnknown(t *testing.T) {
 	})
 }
 
-// Who may see everything does not wait for the many reviews of those who may not.
+// A viewer of all namespaces does not wait for the many reviews of other viewers.
 func TestRights_ofAllNamespacesWaitForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := open(t, nowhere, &reviewer{})
@@ -352,10 +352,10 @@ func TestRights_ofAllNamespacesWaitForNobody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tenants.Go(func() { _, _ = a.Rights(t.Context(), v, many(1000)) }) // how many get an answer in time does not matter here
+			tenants.Go(func() { _, _ = a.Rights(t.Context(), v, many(1000)) }) // their results do not matter here
 		}
 		synctest.Wait()
-		v, err := a.Authenticate(t.Context(), "platform/") // whose namespace is ""
+		v, err := a.Authenticate(t.Context(), "platform/") // the reviewer's namespace "" means all namespaces
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -367,7 +367,7 @@ func TestRights_ofAllNamespacesWaitForNobody(t *testing.T) {
 	})
 }
 
-// Two accounts of one name that differ in their groups have rights of their own.
+// Two tokens of one account share their permissions. Different accounts do not.
 func TestAuthenticate_keyIsOfAllThatDecides(t *testing.T) {
 	through := &reviewer{}
 	a := open(t, nowhere, through)

@@ -24,7 +24,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A page serves from the start, and shows that it is reading until everything is read.
+// The page listens from the start, and answers 503 until all Applications are read. It limits the number of
+// connections.
 func TestListener_servesOnceSynced(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -79,7 +80,7 @@ func TestListener_servesOnceSynced(t *testing.T) {
 	answers(http.StatusOK)
 	browser.CloseIdleConnections()
 	idle := make([]net.Conn, maxConnections)
-	for i := range idle { // which ask for nothing
+	for i := range idle { // they send no request
 		if idle[i], err = (&net.Dialer{}).DialContext(t.Context(), "tcp", address); err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func TestListener_servesOnceSynced(t *testing.T) {
 	}
 }
 
-// A client of one connection, which may be anybody, has few requests under way at once.
+// Any client may open a connection, so the number of its parallel requests is limited.
 func TestListener_boundsStreamsOfAConnection(t *testing.T) {
 	address := freeAddress(t)
 	var mu sync.Mutex
@@ -121,7 +122,7 @@ func TestListener_boundsStreamsOfAConnection(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- p.Start(ctx) }()
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, MaxConnsPerHost: 1} // it is self-signed
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, MaxConnsPerHost: 1} // the certificate is self-signed
 	ask := func() error {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address, nil)
 		if err != nil {

@@ -53,7 +53,6 @@ func TestMain(m *testing.M) {
 
 const team = "team-a"
 
-// start runs the page and returns its address.
 func start(t *testing.T) string {
 	t.Helper()
 	address := freeAddress(t)
@@ -90,7 +89,7 @@ func create(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// viewer makes an account that may read the reports of a namespace and returns a token of it.
+// viewer creates an account that may read the reports of the namespace, and returns a token.
 func viewer(t *testing.T) string {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: team, Name: "viewer"}
@@ -115,8 +114,8 @@ func application(name, cluster, status string) *argocd.Application {
 	}
 }
 
-// The whole way, over TLS, for an account with the right: the hub's Applications as they are,
-// also those that are refused; the resources of the report; the clusters; and the Leases.
+// An account with the permission reads the page over TLS. The page shows Applications with and without
+// errors of delivery, the report's resources, links to clusters, and the Leases.
 func TestPage_showsTheHub(t *testing.T) {
 	renewed := metav1.NowMicro()
 	app := application("guestbook-c1", "c1", `{"health":{"status":"Degraded"},"sync":{"status":"Synced","revision":"abc"}}`)
@@ -128,7 +127,7 @@ func TestPage_showsTheHub(t *testing.T) {
 			Resources: []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "ConfigMap", Namespace: "x", Name: "settings"}},
 		}})
 	address, token := start(t), viewer(t)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true} // it is self-signed
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true} // the certificate is self-signed
 	t.Cleanup(transport.CloseIdleConnections)
 	shows := func(path string, texts ...string) {
 		t.Helper()

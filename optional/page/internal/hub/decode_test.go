@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// The state of the delivery comes from what propagation has written.
+// The state of an Application's delivery comes from its labels and from propagation's conditions.
 func TestAppOf_state(t *testing.T) {
 	now := metav1.Now()
 	say := func(kind, message string) []condition { return []condition{{Type: kind, Message: message}} }
@@ -90,7 +90,7 @@ func TestAppOf_state(t *testing.T) {
 	}
 }
 
-// Each field of a row, and what managed clusters wrote within its bounds.
+// appOf fills each field of a row, and limits texts from managed clusters.
 func TestAppOf_row(t *testing.T) {
 	var s sent
 	raw := `{"metadata":{"namespace":"team-a","name":"shop-eu","uid":"0123456789","labels":{"` + contract.PullLabel + `":"true"},"annotations":{"` + contract.ClusterAnnotation + `":"eu"},
@@ -155,8 +155,8 @@ func application(namespace, name string, labels map[string]string, status string
 	return a
 }
 
-// The fleet has what is there at the start and what comes, and nothing of those that are none
-// of its business.
+// The fleet has all pulled and rendered Applications, and follows creations, updates and deletions. It
+// ignores other Applications.
 func TestApplications(t *testing.T) {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	pull := map[string]string{contract.PullLabel: "true"}
@@ -200,7 +200,7 @@ func TestApplications(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(" fine guestbook/cluster1: ", " refused guestbook/cluster1: ", "Rendered whole guestbook/cluster1: ")
-	app.Labels = nil // it is no longer pulled
+	app.Labels = nil // this is no longer a pulled Application
 	if err := hub.Update(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestApplications(t *testing.T) {
 	says(" fine guestbook/cluster1: ")
 }
 
-// The Leases of the controllers are read, and a missing one is reported.
+// Leases reads the controllers' Leases, and reports a missing one.
 func TestLeases(t *testing.T) {
 	renewed := metav1.NewMicroTime(time.Now().Add(-time.Hour).Truncate(time.Second))
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "multicluster-integrations-propagation"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}
@@ -224,7 +224,7 @@ func TestLeases(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	leases.read(ended) // nothing can be read: it stays, and grows older
+	leases.read(ended) // all reads fail, so the last Leases stay
 	if diff := cmp.Diff(want, leases.Known()); diff != "" {
 		t.Error(diff)
 	}
@@ -244,7 +244,6 @@ func create(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// run runs a runnable until the test ends.
 func run(t *testing.T, start func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -258,7 +257,7 @@ func run(t *testing.T, start func(context.Context) error) {
 	})
 }
 
-// lines are the Applications of namespace shop.
+// lines returns the Applications of namespace shop.
 func lines(fleet *model.Fleet) []string {
 	got := []string{}
 	o := fleet.View(time.Now().Add(time.Hour)).Overview(model.Rights{Namespaces: []string{"shop"}})

@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/model"
 )
 
-// lived answers for Leases: with a time, or with an error.
+// lived returns for each Lease a renewal time or an error.
 type lived struct {
 	client.Reader
 	leases map[string]any
@@ -37,7 +37,7 @@ func (l lived) Get(_ context.Context, key client.ObjectKey, o client.Object, _ .
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "leases"}, key.Name)
 }
 
-// A Lease that cannot be read is not taken for one that does not exist.
+// A Lease that cannot be read is not reported as missing.
 func TestLeases_failureIsNotAbsence(t *testing.T) {
 	noon, failure := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), errors.New("etcdserver: request timed out")
 	propagation, aggregation := leasePrefix+"propagation", leasePrefix+"aggregation"

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// said are messages as Argo CD, the API server and the tools that they run write them,
-// about Application guestbook-cluster1 on cluster1.
+// said has messages of Argo CD, the API server and the tools that they run. They are about Application
+// guestbook-cluster1 on cluster1.
 var said = []struct{ message, want string }{
 	{
 		`Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = authentication required: Repository not found: https://git.example.com/shop/guestbook.git`,
@@ -182,7 +182,7 @@ func TestGeneralize_messagesOfArgoCD(t *testing.T) {
 	}
 }
 
-// The same error of another Application on another cluster is the same error.
+// The same error of another Application on another cluster gets the same text.
 func TestGeneralize_ignoresNames(t *testing.T) {
 	for _, s := range said {
 		other := strings.NewReplacer("cluster1", "eu-west-42", "argocd", "openshift-gitops").Replace(s.message)
@@ -222,7 +222,7 @@ func TestGeneralize_longAndBrokenText(t *testing.T) {
 	}
 }
 
-// What was generalized stays as it is, and gaps never meet.
+// generalize never puts two gaps next to each other.
 func FuzzGeneralize(f *testing.F) {
 	for _, s := range said {
 		f.Add(s.message)

@@ -37,7 +37,7 @@ func TestGroups_byCause(t *testing.T) {
 	}
 }
 
-// The filter of an error leads to those whom the group counts.
+// The filter for an error group returns as many Applications as the group counts.
 func TestFilter_byCause(t *testing.T) {
 	sets := random(rand.New(rand.NewPCG(3, 3)), 20, 10)
 	groups := Groups(sets)

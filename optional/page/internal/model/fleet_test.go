@@ -22,7 +22,7 @@ var (
 
 func later(intervals int) time.Time { return start.Add(time.Duration(intervals) * Interval) }
 
-// says is what a viewer may see, in words.
+// says returns the Applications of an overview, one in a line.
 func says(o *Overview) (words []string) {
 	for _, s := range o.Sets {
 		for _, a := range s.Rows {
@@ -32,7 +32,7 @@ func says(o *Overview) (words []string) {
 	return words
 }
 
-// Whatever the order of changes is, the view has the present state.
+// The view has the current state after any sequence of changes.
 func TestFleet_followsTheApplications(t *testing.T) {
 	f := NewFleet()
 	moved := row("b", "c2 Missing Synced")
@@ -69,7 +69,7 @@ func TestFleet_followsTheApplications(t *testing.T) {
 	}
 }
 
-// Who asks within a second of changes shares what was made, and who asks after it does not.
+// Requests within a second share one view. Later requests get a new view only after a change.
 func TestView_isSharedWithinASecond(t *testing.T) {
 	f := NewFleet()
 	f.Put(row("a", "c1 Healthy Synced"))
@@ -94,7 +94,7 @@ func TestView_isSharedWithinASecond(t *testing.T) {
 	}
 }
 
-// The version of what a viewer may see changes with it, and with nothing else.
+// The version of a viewer's overview changes exactly when its content changes.
 func TestOverview_version(t *testing.T) {
 	f := NewFleet()
 	own, others := row("a", "c1 Healthy Synced"), row("b", "c1 Healthy Synced")
@@ -130,7 +130,7 @@ func TestOverview_version(t *testing.T) {
 	}
 }
 
-// One viewer of each namespace holds no more than eight of them.
+// If viewers have many different permissions, a view keeps at most eight overviews.
 func TestView_overviewsHaveABound(t *testing.T) {
 	f := NewFleet()
 	f.Put(row("a", "c1 Healthy Synced"))

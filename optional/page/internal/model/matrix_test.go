@@ -40,7 +40,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// Several Applications of a set on one cluster make the worst one's cell.
+// If a set has several Applications on one cluster, the cell shows the worst one.
 func TestNewMatrix_cellOfSeveralIsTheWorst(t *testing.T) {
 	rows := make([]*App, 0, 4)
 	for name, health := range map[string]string{"a": "Healthy", "b": "Degraded", "c": "Missing"} {
@@ -52,9 +52,9 @@ func TestNewMatrix_cellOfSeveralIsTheWorst(t *testing.T) {
 	}
 }
 
-// Viewers with other rights have a map each.
+// The size of a matrix is limited, because viewers with different permissions each have one.
 func TestNewMatrix_hasABound(t *testing.T) {
-	sparse := func(n int) (sets []*Set) { // n sets with an Application each, on as many clusters
+	sparse := func(n int) (sets []*Set) { // n sets with one Application each, on n clusters
 		for i := range n {
 			name := fmt.Sprintf("%05d", i)
 			sets = append(sets, setOf(name, "c"+name+" Healthy Synced"))

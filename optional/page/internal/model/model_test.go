@@ -20,7 +20,7 @@ func key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "argocd", Name: name}
 }
 
-// row makes a row out of "cluster health sync phase message".
+// row returns an Application from "cluster health sync phase message".
 func row(set, text string) *App {
 	f := strings.SplitN(text, " ", 5)
 	a := &App{Facts: Facts{
@@ -45,7 +45,7 @@ func setOf(name string, texts ...string) *Set {
 	return newSet(key(name), rows, 1, nil)
 }
 
-// random returns ApplicationSets with rows of every kind.
+// random returns ApplicationSets with Applications of every kind.
 func random(dice *rand.Rand, sets, clusters int) (all []*Set) {
 	pick := func(values []string) string { return values[dice.IntN(len(values))] }
 	for s := range sets {

@@ -29,7 +29,8 @@ func TestSort_worstFirst(t *testing.T) {
 	}
 }
 
-// What runs well but cannot be changed any more is worse than what is well.
+// The worst ApplicationSets are first, by their share of unhealthy Applications. A healthy one that is
+// OutOfSync or has a failed operation is before a healthy, synced one.
 func TestCompareSets_byShareNotHealthy(t *testing.T) {
 	sets := []*Set{
 		setOf("empty"), setOf("fine", "a Healthy Synced"), setOf("half", "a Healthy Synced", "b Missing Synced"),

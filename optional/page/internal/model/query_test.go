@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Each facet counts what the list would have with it.
+// asFacets returns the error facets as plain facets.
 func asFacets(errors []ErrorFacet) (facets []Facet) {
 	for _, e := range errors {
 		facets = append(facets, Facet{e.Hash(), e.Count})

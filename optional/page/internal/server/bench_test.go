@@ -18,7 +18,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/pagetest"
 )
 
-// large is a page over many rows, without its limits, in which a second passes with each request.
+// large returns a page over many rows without request limits. Its clock advances by a second with each
+// request.
 func large(b *testing.B, fleet *model.Fleet) *Server {
 	b.Helper()
 	now := noon
@@ -45,7 +46,7 @@ func ask(b *testing.B, s http.Handler, path string) {
 	}
 }
 
-// What a request costs with 20,000 rows, in a settled fleet and when one row has just changed.
+// BenchmarkPage measures a request with 20,000 rows, in an unchanged fleet and after a change of one row.
 func BenchmarkPage(b *testing.B) {
 	for _, path := range []string{"/", "/apps?health=Degraded", "/apps?sort=name", "/sets/team-search/search-api", "/clusters", "/clusters/eu-west-01", "/errors", "/api/v1/matrix"} {
 		for _, changing := range []bool{false, true} {
@@ -65,7 +66,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// One ApplicationSet of 10,000 rows: first page, filter, order.
+// BenchmarkLargeSet measures the page of one ApplicationSet with 10,000 rows: first page, filter, order.
 func BenchmarkLargeSet(b *testing.B) {
 	handler := large(b, pagetest.Large(1, 10_000, noon)).Handler()
 	for _, query := range []string{"", "?health=Healthy&q=eu-west", "?sort=name"} {
@@ -77,8 +78,8 @@ func BenchmarkLargeSet(b *testing.B) {
 	}
 }
 
-// What is held for 20,000 Applications, before and after a page was open, without the process
-// around it.
+// BenchmarkHeld reports the memory for 20,000 Applications, before and after a page was open. The rest of
+// the process does not count.
 func BenchmarkHeld(b *testing.B) {
 	for b.Loop() {
 		empty := heap()
@@ -101,7 +102,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// What a change costs while nobody looks.
+// BenchmarkChange measures a change while no page is open.
 func BenchmarkChange(b *testing.B) {
 	fleet := pagetest.Large(1000, 20, noon)
 	b.ReportAllocs()

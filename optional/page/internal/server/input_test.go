@@ -40,7 +40,7 @@ func TestTenantsSeeTheirOwn(t *testing.T) {
 
 const hostile = `<img src=x onerror=alert(1)>"'&{{.}}</textarea><script>alert(2)</script>`
 
-// Every text from a managed cluster is shown as text.
+// The page escapes every text from a managed cluster.
 func TestPages_escapeHostileText(t *testing.T) {
 	w := newWorld(t, func(o *Options) {
 		o.Resources = func(context.Context, types.NamespacedName) ([]v1alpha1.ResourceRef, error) {
@@ -67,7 +67,7 @@ func TestPages_escapeHostileText(t *testing.T) {
 	}
 }
 
-// A line that is pasted into a shell is one command, whatever the names are.
+// A command line with any name remains one command when it is pasted into a shell.
 func TestKubectlIsQuoted(t *testing.T) {
 	for name, want := range map[string]string{
 		"shop-1": "shop-1", "a.b": "a.b", "": "''", "x; rm -rf ~": "'x; rm -rf ~'", "$(id)": "'$(id)'", "it's": `'it'\''s'`, "-o": "'-o'", "a\nb": "'a\nb'",
@@ -123,7 +123,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// An API server that cannot be asked shows nothing, and never is a yes.
+// If the API server does not answer a review, the page shows nothing.
 func TestPages_showNothingWithoutReview(t *testing.T) {
 	w := newWorld(t)
 	w.tokens.Fail(access.ErrUnavailable)

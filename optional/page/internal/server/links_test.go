@@ -14,7 +14,7 @@ import (
 
 var hrefs = regexp.MustCompile(`href="(/[^"#]*)"`)
 
-// links returns the addresses that a page leads to and that begin with a prefix.
+// links returns the page's links that begin with a prefix.
 func (a answer) links(prefix string) (found []string) {
 	for _, m := range hrefs.FindAllStringSubmatch(a.body, -1) {
 		if path := strings.ReplaceAll(m[1], "&amp;", "&"); strings.HasPrefix(path, prefix) {
@@ -24,7 +24,8 @@ func (a answer) links(prefix string) (found []string) {
 	return found
 }
 
-// From "something is red" to three lines of kubectl it takes two clicks, without a script.
+// From the first page, two clicks lead to three kubectl commands about a failing Application, without a
+// script.
 func TestTwoClicksToKubectl(t *testing.T) {
 	w := newWorld(t)
 	for _, first := range []string{"/errors/", "/sets/", "/apps?health=Degraded"} {
@@ -42,7 +43,6 @@ func TestTwoClicksToKubectl(t *testing.T) {
 	}
 }
 
-// Every link of every page leads somewhere.
 func TestNoLinkIsBroken(t *testing.T) {
 	w := newWorld(t)
 	w.server.limits.user("all").requests = rate.NewLimiter(rate.Inf, 1)

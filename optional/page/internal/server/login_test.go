@@ -82,8 +82,8 @@ func TestLoginRefuses(t *testing.T) {
 	}
 }
 
-// Who has a session is led on from the login, also to it by a page that was open while the API
-// server was away; and an API server that is away never is a reason to log in again.
+// The login page redirects a viewer with a session. If the API server does not answer, the page returns 503
+// and does not ask for another login.
 func TestLogin_leadsOnWhoHasASession(t *testing.T) {
 	w := newWorld(t)
 	c := w.login("a", "/").Cookies()[0]

@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// A page that is open keeps its rows where they are, and gets that they belong elsewhere.
+// An open page keeps the order of its rows, and gets the new order separately.
 func TestRows_keepOrderOfOpenPage(t *testing.T) {
 	w := newWorld(t)
 	order := func(a answer) []string {

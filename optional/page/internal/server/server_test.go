@@ -82,7 +82,7 @@ func newWorld(t *testing.T, changes ...func(*Options)) *world {
 	return w
 }
 
-// put changes an Application, and a second passes.
+// put changes an Application and advances the clock by a second.
 func (w *world) put(namespace, name string, r pagetest.Row) {
 	w.fleet.Put(pagetest.App(set(namespace, name), r))
 	w.now.Add(1)
@@ -127,7 +127,7 @@ func header(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// paths are all addresses that show something.
+// paths has all addresses of pages.
 var paths = []string{
 	"/", "/apps", "/apps?health=Degraded&sort=cluster", "/apps/team-a/shop-us-1", "/sets/team-a/shop", "/clusters", "/clusters/us-1", "/errors", "/hub",
 	"/hub?state=Refused", "/login",
@@ -151,7 +151,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	}
 }
 
-// inline matches what the policy forbids: scripts, handlers and styles in the page.
+// inline matches content that the page's policy forbids: inline scripts, event handlers and styles.
 var inline = regexp.MustCompile(`(?i)<script[^>]*>[^<]|\son[a-z]+\s*=|<[^>]+\sstyle\s*=|javascript:`)
 
 func TestPages(t *testing.T) {
@@ -184,7 +184,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Whoever reaches the port without a token takes nothing from who has one.
+// Requests without a valid token do not use up the limits of a viewer with a session.
 func TestLimits_anonymousRequestsStarveNobodyWithSession(t *testing.T) {
 	w := newWorld(t)
 	c := w.login("a", "/").Cookies()[0]
@@ -204,7 +204,7 @@ func TestLimits_anonymousRequestsStarveNobodyWithSession(t *testing.T) {
 	}
 }
 
-// slow is a client that takes nothing of its answer until it is released.
+// slow is a client that does not read its response until it is released.
 type slow struct {
 	*httptest.ResponseRecorder
 	release chan struct{}
@@ -215,7 +215,7 @@ func (s slow) Write(b []byte) (int, error) {
 	return s.ResponseRecorder.Write(b)
 }
 
-// One viewer's burst, and answers that are not read, are bounded in memory.
+// The server limits the parallel responses of one viewer, and the memory of unread responses.
 func TestLimits_answersAreMadeFewAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var building, most atomic.Int64
@@ -267,7 +267,7 @@ func TestLimits_answersAreMadeFewAtATime(t *testing.T) {
 	})
 }
 
-// All first requests of a user count together.
+// Parallel first requests of a user share one limit.
 func TestLimits_firstRequestsShareTheLimits(t *testing.T) {
 	l := newLimits()
 	for n := range 1000 {
@@ -290,7 +290,7 @@ func TestLimits_firstRequestsShareTheLimits(t *testing.T) {
 	}
 }
 
-// Two viewers that ask for much and read nothing keep nobody else from an answer.
+// Two viewers that send many requests and read no response do not block a third viewer.
 func TestLimits_slowReadersDoNotKeepOthersFromBuilding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{limits: newLimits(), Options: Options{Log: logr.Discard()}, pages: &pages{}}
@@ -317,7 +317,7 @@ func TestLimits_slowReadersDoNotKeepOthersFromBuilding(t *testing.T) {
 	})
 }
 
-// An account without any right is not shown a fleet of nothing.
+// An account without any permission gets 403, and not an empty fleet.
 func TestNothingAllowedIsForbidden(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range append(slices.Clone(paths[:len(paths)-1]), "/api/v1/sets") {
@@ -350,7 +350,7 @@ func TestAssetsAreImmutable(t *testing.T) {
 	}
 }
 
-// An open page asks again and again, and gets nothing while nothing has changed.
+// An open page polls, and gets 304 while nothing has changed that it shows.
 func TestVersion_nothingIsSentWhileNothingChanges(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{"/", "/sets/team-a/shop", "/clusters/us-1", "/api/v1/sets", "/api/v1/matrix"} {
@@ -377,7 +377,7 @@ func TestVersion_nothingIsSentWhileNothingChanges(t *testing.T) {
 	}
 }
 
-// A page of another process, with other versions, is read again.
+// A version of another process does not match, so the page is sent again.
 func TestVersion_isOfOneProcess(t *testing.T) {
 	version := newWorld(t).get("/", "all").Header.Get("ETag")
 	if code := newWorld(t).get("/", "all", header("If-None-Match", version)).StatusCode; code != http.StatusOK {
@@ -385,7 +385,7 @@ func TestVersion_isOfOneProcess(t *testing.T) {
 	}
 }
 
-// The page shows if a controller seems not to be running, and how old the rows may be.
+// The page reports a controller that does not renew its Lease.
 func TestPages_sayWhenAControllerIsSilent(t *testing.T) {
 	var leases atomic.Pointer[[]model.Lease]
 	leases.Store(&[]model.Lease{{Controller: "propagation", Renewed: noon}, {Controller: "aggregation", Renewed: noon}})
@@ -410,7 +410,7 @@ func TestPages_sayWhenAControllerIsSilent(t *testing.T) {
 	}
 }
 
-// A report that cannot be read costs its resources alone.
+// If the report cannot be read, only its resources are missing on the page.
 func TestSetPage_withoutItsReport(t *testing.T) {
 	w := newWorld(t, func(o *Options) {
 		o.Resources = func(context.Context, types.NamespacedName) ([]v1alpha1.ResourceRef, error) {
@@ -430,7 +430,7 @@ func TestSetPage_withoutItsReport(t *testing.T) {
 	}
 }
 
-// A browser that insists on TLS for the name of its own machine would break other servers there.
+// Strict-Transport-Security for localhost would break other servers on that machine.
 func TestTransportSecurity_isNotOfLocalhost(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Secure = true })
 	for host, want := range map[string]bool{"fleet.example.com": true, "localhost:8446": false, "127.0.0.1:8446": false, "[::1]:8446": false} {
@@ -441,7 +441,7 @@ func TestTransportSecurity_isNotOfLocalhost(t *testing.T) {
 	}
 }
 
-// Tokens that were never accepted wait for each other, and delay no other user.
+// Unknown tokens of one address wait for each other, and do not delay other users.
 func TestLimits_strangersWaitForEachOther(t *testing.T) {
 	w := newWorld(t)
 	held := make(chan struct{})
@@ -464,7 +464,7 @@ func TestLimits_strangersWaitForEachOther(t *testing.T) {
 	all.Wait()
 }
 
-// slowIdentity answers about unknown tokens when it is let.
+// slowIdentity answers for unknown tokens only when held is closed.
 type slowIdentity struct {
 	*pagetest.Tokens
 	held  chan struct{}

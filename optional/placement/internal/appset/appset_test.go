@@ -32,7 +32,7 @@ func TestSelectors(t *testing.T) {
 	cases := map[string]struct {
 		reason, generators string
 		count              int
-		one, other         bool // whether decisions "a" with these labels are selected
+		one, other         bool // whether it selects decision "a" with these labels
 	}{
 		"label":       {"by its labels", byLabel, 1, true, false},
 		"expression":  {"by an expression", "{clusterDecisionResource: {configMapRef: ocm, labelSelector: {matchExpressions: [{key: p, operator: NotIn, values: [one]}]}}}", 1, false, true},
@@ -65,7 +65,7 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// What a tenant writes is looked at as far as it is reasonable, and not kept.
+// Trim reads a limited number of generators, and keeps no spec.
 func TestTrim_keepsLittle(t *testing.T) {
 	set := trimmed(t, "{metadata: {name: s, namespace: n, resourceVersion: '7', labels: {a: b}, annotations: {x: z, "+RefreshAnnotation+": 'true'}}, spec: {generators: ["+
 		strings.Repeat("{clusterDecisionResource: {configMapRef: ocm, name: a}},", most+1)+"]}}")

@@ -35,10 +35,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// The benchmarks run Argo CD's own ApplicationSet controller (bin/argocd) with placement: make
-// bench-placement.
+// The benchmarks run placement with Argo CD's own ApplicationSet controller (bin/argocd). Run them with:
+// make bench-placement.
 
-// applications are those on the hub, from a watch.
+// applications are the Applications on the hub, from a watch.
 type applications struct {
 	mu    sync.Mutex
 	names map[string]bool
@@ -105,7 +105,6 @@ func watchApplications(b *testing.B) *applications {
 	return a
 }
 
-// startArgoCD starts the ApplicationSet controller until the benchmark ends.
 func startArgoCD(b *testing.B) {
 	b.Helper()
 	folder := b.TempDir()
@@ -141,7 +140,7 @@ func startArgoCD(b *testing.B) {
 	}
 	b.Cleanup(func() {
 		stop()
-		_ = command.Wait() // it was killed
+		_ = command.Wait() // the process was killed
 		if text, err := os.ReadFile(logs.Name()); err == nil && b.Failed() {
 			b.Logf("the ApplicationSet controller:\n%s", text[max(0, len(text)-4000):])
 		}
@@ -174,8 +173,8 @@ func object(b *testing.B, text string) *unstructured.Unstructured {
 	return o
 }
 
-// realSet creates an ApplicationSet that makes Application "<name>-<cluster>" for each
-// cluster of a placement of its own name.
+// realSet creates an ApplicationSet that makes Application "<name>-<cluster>" for each cluster of the
+// Placement with the same name.
 func realSet(b *testing.B, name string, requeue int) {
 	b.Helper()
 	create(b, object(b, fmt.Sprintf(`{apiVersion: argoproj.io/v1alpha1, kind: ApplicationSet, metadata: {namespace: argocd, name: %[1]s}, spec: {
@@ -206,7 +205,7 @@ func names(n int) []string {
 	return all
 }
 
-// has waits until the Applications of a set are those of some clusters.
+// has waits until the Applications of a set are exactly those of these clusters.
 func (a *applications) has(b *testing.B, set string, clusters []string) {
 	b.Helper()
 	want := make([]string, 0, len(clusters))
@@ -222,8 +221,8 @@ func (a *applications) has(b *testing.B, set string, clusters []string) {
 	})
 }
 
-// BenchmarkDecisionToApplication is the time from the write of a decision to the Application
-// of its new cluster.
+// BenchmarkDecisionToApplication reports the time from the write of a decision to the creation of the new
+// cluster's Application.
 func BenchmarkDecisionToApplication(b *testing.B) {
 	const changes = 100
 	apps := watchApplications(b)
@@ -253,8 +252,8 @@ func BenchmarkDecisionToApplication(b *testing.B) {
 	}
 }
 
-// BenchmarkGrowth is how many refreshes of its ApplicationSet a placement takes that grows by
-// 500 clusters, which OCM writes into decisions of 100.
+// BenchmarkGrowth reports how often an ApplicationSet is refreshed when its Placement grows by 500
+// clusters. OCM writes them in decisions of 100.
 func BenchmarkGrowth(b *testing.B) {
 	const clusters = 500
 	apps := watchApplications(b)
@@ -276,13 +275,13 @@ func BenchmarkGrowth(b *testing.B) {
 		testkit.Until(b, "every Application", func() bool { return len(apps.of("grow-")) == clusters+1 })
 		b.ReportMetric(time.Since(began).Seconds(), "s/all")
 		testkit.Until(b, "the last refresh", func() bool { return !setOf(b, "argocd", "grow").Refreshing() })
-		clock.Sleep(context.Background(), 5*time.Second) // one that comes later counts, too
+		clock.Sleep(context.Background(), 5*time.Second) // includes a late refresh
 		b.ReportMetric(float64(writes.Load()-before), "refreshes")
 	}
 }
 
-// BenchmarkFlips changes decisions at random as fast as the API server takes it. In the end
-// the Applications are those of the decisions.
+// BenchmarkFlips changes decisions at random, as fast as the API server allows. In the end the Applications
+// agree with the decisions.
 func BenchmarkFlips(b *testing.B) {
 	const sets, clusters, flips = 20, 20, 10_000
 	apps := watchApplications(b)
@@ -330,8 +329,8 @@ func sorted(of map[string]bool) []string {
 	return all
 }
 
-// BenchmarkRest is how many requests an API server has at rest with 1,000 ApplicationSets:
-// with placement, and with a requeue of three seconds instead.
+// BenchmarkRest reports the request rate of an idle hub with 1,000 ApplicationSets: with placement, and
+// with a requeue of three seconds instead.
 func BenchmarkRest(b *testing.B) {
 	const sets = 1000
 	const window = time.Minute
@@ -347,7 +346,7 @@ func BenchmarkRest(b *testing.B) {
 	settled := func() {
 		testkit.Until(b, "every Application", func() bool { return len(apps.of("rest")) == sets })
 		last, now := 0.0, requests(b)
-		for range 20 { // until it is steady, on a busy machine about so
+		for range 20 { // until the rate is steady, even on a busy machine
 			clock.Sleep(context.Background(), 10*time.Second)
 			rate := requests(b) - now
 			if now += rate; rate >= last*0.8 && rate <= last*1.2 {
@@ -375,8 +374,8 @@ func BenchmarkRest(b *testing.B) {
 	}
 }
 
-// requests returns how many the API server has answered, but for those of its own and of
-// probes.
+// requests returns the number of requests that the API server has answered for the resources of the
+// benchmark.
 func requests(b *testing.B) (total float64) {
 	b.Helper()
 	c, err := rest.HTTPClientFor(hub.config)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A process that starts over many ApplicationSets refreshes them at a pace, and one whose decisions
-// change meanwhile at once.
+// A process that starts with many ApplicationSets refreshes them at a limited rate. If the decisions of one
+// change meanwhile, that one is refreshed at once.
 func TestWaitForTurn(t *testing.T) {
 	const others = 1000
 	start := time.Unix(1_000_000, 0)

@@ -21,7 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// bind gives placement in another Argo CD's namespace what it has in that of the first.
+// bind gives placement in another namespace the permissions that it has in namespace argocd.
 func bind(t *testing.T, namespace string) {
 	t.Helper()
 	if err := rbacv1.AddToScheme(hub.scheme); err != nil {
@@ -53,7 +53,7 @@ func bind(t *testing.T, namespace string) {
 	}
 }
 
-// RBAC lets placement patch ApplicationSets; the policy lets it ask for a refresh.
+// RBAC allows placement to patch ApplicationSets. The policy allows it only to request a refresh.
 func TestPolicy(t *testing.T) {
 	newSet(t, "team", "held", fmt.Sprintf(byPlacement, "p"))
 	ours, err := client.New(asAccount(), client.Options{Scheme: hub.scheme})
@@ -94,11 +94,11 @@ func TestPolicy(t *testing.T) {
 	if err := ours.Delete(context.Background(), setOf(t, "team", "held")); err == nil || !strings.Contains(err.Error(), "forbidden") {
 		t.Errorf("it may delete: %v", err)
 	}
-	patch(t, hub.client, "team", "held", `{"metadata":{"labels":{"a":"b"}}}`) // it is not for other clients
+	patch(t, hub.client, "team", "held", `{"metadata":{"labels":{"a":"b"}}}`) // the policy does not apply to other clients
 }
 
-// What a policy may compute for one request is limited; an ApplicationSet that is about as large as
-// the API server stores is within that.
+// The cost of a policy is limited per request. An ApplicationSet of almost the API server's maximum size
+// stays within the limit.
 func TestPolicy_largeSet(t *testing.T) {
 	elements := strings.Repeat(`{"cluster":"a-cluster-with-a-name","values":{"region":"eu-central-1"}},`, 17_000)
 	newSet(t, "team", "large", `{"list":{"elements":[`+strings.TrimSuffix(elements, ",")+`]}}`)

@@ -13,8 +13,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/placement/internal/appset"
 )
 
-// probe returns what waits until everything that came before it has been worked off: the
-// refresh of another ApplicationSet, asked for later than any that should not be there.
+// probe returns a function that waits until earlier events are handled. It waits for a refresh of another
+// ApplicationSet, which is requested after any unexpected one.
 func probe(t *testing.T, namespace string) (wait func()) {
 	t.Helper()
 	n := 0
@@ -47,10 +47,10 @@ func TestRefresh_followsDecisions(t *testing.T) {
 				generators = fmt.Sprintf(c.generators, "one")
 			}
 			newSet(t, "argocd", "set", generators)
-			refreshed(t, "argocd", "set") // made later than the decision
+			refreshed(t, "argocd", "set") // the ApplicationSet is newer than the decision
 			settled := probe(t, "argocd")
 			settled()
-			if name == "template" { // the probe's decisions count for it, too
+			if name == "template" { // it also selects the probe's decisions
 				refreshed(t, "argocd", "set")
 			}
 
@@ -71,7 +71,7 @@ func TestRefresh_followsDecisions(t *testing.T) {
 	}
 }
 
-// The decisions of a Placement are several objects, of which each counts.
+// A Placement may have several PlacementDecisions. A change of each one causes a refresh.
 func TestRefresh_severalDecisions(t *testing.T) {
 	start(t)
 	decide(t, "argocd", "many", "many-decision-1", "a", "b")
@@ -86,7 +86,7 @@ func TestRefresh_severalDecisions(t *testing.T) {
 	undecide(t, "argocd", "many-decision-2")
 	refreshed(t, "argocd", "set")
 
-	// Without any decision Argo CD's generator fails, and the annotation would stay.
+	// Without any decision Argo CD's generator fails, and would not remove the annotation.
 	undecide(t, "argocd", "many-decision-1")
 	settled()
 	if setOf(t, "argocd", "set").Refreshing() {
@@ -96,8 +96,8 @@ func TestRefresh_severalDecisions(t *testing.T) {
 	refreshed(t, "argocd", "set")
 }
 
-// What changes while a refresh is under way may have been read or not. It is asked for once
-// more, when the first is done, however long that takes.
+// A running refresh may have missed a change. placement requests another refresh when the running one is
+// done, however long that takes.
 func TestRefresh_changeWhileOneIsRunning(t *testing.T) {
 	writes, stop := start(t)
 	decide(t, "argocd", "p", "p-decision-1", "a")
@@ -105,13 +105,13 @@ func TestRefresh_changeWhileOneIsRunning(t *testing.T) {
 	refreshed(t, "argocd", "set")
 	settled := probe(t, "argocd")
 
-	patch(t, hub.client, "argocd", "set", `{"metadata":{"annotations":{"`+appset.RefreshAnnotation+`":"webhook"}}}`) // another client's
+	patch(t, hub.client, "argocd", "set", `{"metadata":{"annotations":{"`+appset.RefreshAnnotation+`":"webhook"}}}`) // of another client
 	before := writes.Load()
 	for i := range 3 {
 		decide(t, "argocd", "p", "p-decision-1", "a", fmt.Sprint(i))
 		settled()
 	}
-	decide(t, "argocd", "p", "p-decision-1", "a") // as it was, but the pass may have read what was between
+	decide(t, "argocd", "p", "p-decision-1", "a") // back to the first state, but the refresh may have read the state in between
 	settled()
 	if n := writes.Load() - before; n != 4 {
 		t.Errorf("%d writes while a refresh is there, want the probe's 4", n)
@@ -123,14 +123,15 @@ func TestRefresh_changeWhileOneIsRunning(t *testing.T) {
 		t.Error("refreshed twice for one change")
 	}
 
-	// While the process is down, too.
+	// The same holds if the decision changes while the process does not run.
 	stop()
 	decide(t, "argocd", "p", "p-decision-1", "b")
 	start(t)
 	refreshed(t, "argocd", "set")
 }
 
-// A cluster that is decided before Argo CD has it makes no Application until it has.
+// A decision may have a cluster that Argo CD does not know yet. Registration of that cluster causes a
+// refresh.
 func TestRefresh_whenClusterIsRegistered(t *testing.T) {
 	start(t)
 	decide(t, "argocd", "p", "p-decision-1", "late")
@@ -146,8 +147,8 @@ func TestRefresh_whenClusterIsRegistered(t *testing.T) {
 	refreshed(t, "argocd", "set")
 }
 
-// Generators read in Argo CD's namespace, wherever the ApplicationSet is; and only the kind
-// that the ConfigMap there names.
+// Generators read decisions in Argo CD's namespace, for an ApplicationSet in any namespace. They read only
+// the kind that the ConfigMap there names.
 func TestRefresh_readsArgoCDsNamespace(t *testing.T) {
 	decide(t, "argocd", "p", "p-decision-1", "a")
 	decide(t, "team", "p", "p-decision-1", "a")
@@ -172,11 +173,11 @@ func TestRefresh_readsArgoCDsNamespace(t *testing.T) {
 	if setOf(t, "second", "second").Refreshing() || setOf(t, "argocd", "other-kind").Refreshing() {
 		t.Error("refreshed without a ConfigMap that names PlacementDecisions")
 	}
-	create(t, generatorConfig("second")) // the generator works from here on
+	create(t, generatorConfig("second")) // now the generator works
 	refreshed(t, "second", "second")
 }
 
-// A process that has nothing to do writes nothing.
+// Changes that do not matter cause no write.
 func TestRefresh_atRest(t *testing.T) {
 	writes, _ := start(t)
 	for i := range 5 {
@@ -186,7 +187,7 @@ func TestRefresh_atRest(t *testing.T) {
 	}
 	settled := probe(t, "argocd")
 	before := writes.Load()
-	for i := range 5 { // Argo CD's status, and a user's labels
+	for i := range 5 { // a change of labels, and a decision without a change
 		patch(t, hub.client, "argocd", fmt.Sprint("set", i), `{"metadata":{"labels":{"x":"z"}}}`)
 		decide(t, "argocd", fmt.Sprint("p", i), fmt.Sprintf("p%d-decision-1", i), "a")
 	}

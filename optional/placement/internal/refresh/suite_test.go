@@ -35,7 +35,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// account is what placement runs as, with the rights and the policy that it is installed with.
+// account is placement's account, with the permissions and the policy of its installation.
 const account = "system:serviceaccount:multicluster-integrations:multicluster-integrations-placement"
 
 var hub struct {
@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// install applies files of the component, as kustomize would.
+// install applies files of the component, as kustomize does.
 func install(files ...string) error {
 	ctx := context.Background()
 	for _, name := range []string{"argocd", "second", "team", "multicluster-integrations"} {
@@ -97,7 +97,7 @@ func generatorConfig(namespace string) *corev1.ConfigMap {
 	}
 }
 
-// asAccount returns the configuration of what placement runs as.
+// asAccount returns the configuration of placement's account.
 func asAccount() *rest.Config {
 	c := rest.CopyConfig(hub.config)
 	c.Impersonate = rest.ImpersonationConfig{UserName: account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:multicluster-integrations", "system:authenticated"}}
@@ -126,7 +126,7 @@ func start(t testing.TB, namespaces ...string) (writes *atomic.Int64, stop func(
 
 const byPlacement = "{clusterDecisionResource: {configMapRef: ocm-placement-generator, labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: %s}}}}"
 
-// newSet creates an ApplicationSet; in place of %s a generator has the placement's name.
+// newSet creates an ApplicationSet. It has an annotation of another client.
 func newSet(t testing.TB, namespace, name, generators string) {
 	t.Helper()
 	set := &appset.ApplicationSet{}
@@ -151,7 +151,7 @@ func create(t testing.TB, o client.Object) {
 	})
 }
 
-// decide makes a PlacementDecision what it should be, as OCM does: first without its clusters.
+// decide creates or updates a PlacementDecision, as OCM does: it is created without clusters.
 func decide(t testing.TB, namespace, placement, name string, clusters ...string) {
 	t.Helper()
 	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
@@ -196,7 +196,7 @@ func setOf(t testing.TB, namespace, name string) *appset.ApplicationSet {
 	return set
 }
 
-// refreshed waits for the annotation, and takes it off as the ApplicationSet controller does.
+// refreshed waits for the annotation and removes it, as the ApplicationSet controller does.
 func refreshed(t testing.TB, namespace, name string) {
 	t.Helper()
 	testkit.Until(t, "a refresh of "+namespace+"/"+name, func() bool { return setOf(t, namespace, name).Refreshing() })
@@ -206,7 +206,7 @@ func refreshed(t testing.TB, namespace, name string) {
 	release(t, namespace, name)
 }
 
-// release takes the annotation off.
+// release removes the annotation.
 func release(t testing.TB, namespace, name string) {
 	t.Helper()
 	patch(t, hub.client, namespace, name, `{"metadata":{"annotations":{"`+appset.RefreshAnnotation+`":null}}}`)

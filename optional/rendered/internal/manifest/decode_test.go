@@ -81,8 +81,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Whatever a repository holds, it is read or refused by name, and what was read
-// reads the same again.
+// Decode either returns manifests or an error with the document's position. A returned manifest can be
+// written and decoded again without a change.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		"---\na: &a {b: *a}\n", "apiVersion: v1\nkind: List\nitems: [null, {apiVersion: v1, kind: X, metadata: {name: a, annotations: {a: b}}}]\n---\n{}",

@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/rendered/internal/parameters"
 )
 
-// What is above the source's folder is the repository only as far as the names
-// agree: beside it are other Applications' repositories.
+// The repository's root is found by the names in the source's path. Folders above it may have the
+// repositories of other Applications, so a mismatch must stop the search.
 func TestRepository(t *testing.T) {
 	cases := map[string]struct{ reason, here, path, root, dir string }{
 		"whole":   {reason: "the repository as it is", here: "work/team/app", path: "team/app", root: "work", dir: "team/app"},
@@ -78,8 +78,8 @@ func TestReadFilesFollowsLinksWithinTheRepository(t *testing.T) {
 	}
 }
 
-// Tools see neither the platform's variables nor the Application's: Kustomize can
-// write what it sees into a manifest.
+// Tools get neither the platform's environment variables nor the Application's. Kustomize could write a
+// variable into a manifest.
 func TestEnvironment(t *testing.T) {
 	for key, value := range map[string]string{"ARGOCD_ENV_X": "tenant", "PARAM_X": "tenant", "REDIS_PASSWORD": "platform", "HELM_PLUGINS": "x", "HTTPS_PROXY": "proxy"} {
 		t.Setenv(key, value)
@@ -130,7 +130,8 @@ func TestEscapeCommas(t *testing.T) {
 	}
 }
 
-// All Applications share the memory of the sidecar: one that has too much costs itself only.
+// All Applications share the sidecar's memory. A source that is too large fails, and affects no other
+// Application.
 func TestTooLarge(t *testing.T) {
 	const size, want = 17 << 20, "the manifests of the source have more than 16 MiB: divide it into several Applications"
 	dir, tools := t.TempDir(), t.TempDir()

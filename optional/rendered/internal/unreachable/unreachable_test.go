@@ -56,7 +56,7 @@ func start(t *testing.T) (writes *atomic.Int64, stop func()) {
 	return startWith(t, Options{}, func(c client.WithWatch) client.Client { return c })
 }
 
-// startWith also lets a test stand between the controller and the API server.
+// startWith starts the controller. wrap adds a client between the controller and the API server.
 func startWith(t *testing.T, options Options, wrap func(client.WithWatch) client.Client) (writes *atomic.Int64, stop func()) {
 	t.Helper()
 	counted, writes := testkit.CountWrites(hub.config)
@@ -110,7 +110,7 @@ func newWork(t *testing.T, cluster, name string, labels map[string]string) {
 	}
 }
 
-// marks waits until a work's mark is as wanted; "" is none.
+// marks waits until a ManifestWork's mark is want. "" means no mark.
 func marks(t *testing.T, cluster, name, want string) *workv1.ManifestWork {
 	t.Helper()
 	w := &workv1.ManifestWork{}
@@ -142,19 +142,20 @@ func TestMarks(t *testing.T) {
 	available(t, "m1", metav1.ConditionTrue, since.Add(-time.Hour))
 	available(t, "m1", metav1.ConditionUnknown, since)
 	marks(t, "m1", "early", "2026-11-21T10:00:00Z")
-	newWork(t, "m1", "late", renderedLabels) // a work that is written meanwhile
+	newWork(t, "m1", "late", renderedLabels) // created while the cluster is unreachable
 	marks(t, "m1", "late", "2026-11-21T10:00:00Z")
-	for _, name := range []string{"pulled", "foreign", "disguised"} { // the late work was marked after these could have been
+	for _, name := range []string{"pulled", "foreign", "disguised"} { // they would have been marked before the late one
 		marks(t, "m1", name, "")
 	}
 
 	stop()
-	available(t, "m1", metav1.ConditionTrue, since.Add(time.Hour)) // while it does not run
+	available(t, "m1", metav1.ConditionTrue, since.Add(time.Hour)) // while the controller does not run
 	_, stop = start(t)
 	marks(t, "m1", "early", "")
 	marks(t, "m1", "late", "")
 
-	// Argo CD, or another client, may remove the mark. It is restored while it is true.
+	// Argo CD or another client may remove the mark. The controller restores it while the cluster is
+	// unreachable.
 	available(t, "m1", metav1.ConditionFalse, since.Add(2*time.Hour))
 	marks(t, "m1", "early", "2026-11-21T12:00:00Z")
 	testkit.Edit(t, hub.client, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "m1", Name: "early"}}, func(w *workv1.ManifestWork) {
@@ -164,13 +165,13 @@ func TestMarks(t *testing.T) {
 	stop()
 }
 
-// A settled hub and a restart over it write nothing, and what changes of an absent
-// cluster without being news is not written either.
+// A restart with correct marks writes nothing. A change of an unreachable cluster that does not affect the
+// mark is not written either.
 func TestSettledWritesNothing(t *testing.T) {
 	newCluster(t, "s1")
 	newCluster(t, "s2")
 	newWork(t, "s1", "away", renderedLabels)
-	newWork(t, "s2", "never", renderedLabels) // its cluster never joined
+	newWork(t, "s2", "never", renderedLabels) // its cluster has no availability condition
 	available(t, "s1", metav1.ConditionUnknown, since)
 	_, stop := start(t)
 	marks(t, "s1", "away", "2026-11-21T10:00:00Z")
@@ -178,7 +179,7 @@ func TestSettledWritesNothing(t *testing.T) {
 
 	available(t, "s1", metav1.ConditionFalse, since.Add(time.Minute))
 	writes, stop := start(t)
-	newCluster(t, "s3") // the proof that this run has been through its queue
+	newCluster(t, "s3") // proves that this run has processed its queue
 	newWork(t, "s3", "probe", renderedLabels)
 	available(t, "s3", metav1.ConditionUnknown, since)
 	marks(t, "s3", "probe", "2026-11-21T10:00:00Z")
@@ -190,9 +191,9 @@ func TestSettledWritesNothing(t *testing.T) {
 	marks(t, "s2", "never", "")
 }
 
-// After an outage, however long, every mark is tried again within the longest wait.
+// After an outage of any length, the controller retries every mark within the longest backoff.
 func TestOutageIsOverWhenItEnds(t *testing.T) {
-	const failures = 30 // of controller-runtime's own waits, this many would take a day
+	const failures = 30 // with controller-runtime's default backoff, so many failures would take a day
 	var left atomic.Int64
 	left.Store(failures)
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Millisecond, 20*time.Millisecond)
@@ -215,7 +216,7 @@ func TestOutageIsOverWhenItEnds(t *testing.T) {
 	}
 }
 
-// The default waits no longer than the documented half minute.
+// The default backoff is at most the documented 30 seconds.
 func TestDefaultBackoff(t *testing.T) {
 	o := Options{}.withDefaults()
 	var longest time.Duration

@@ -67,8 +67,8 @@ func TestExecutor(t *testing.T) {
 	}
 }
 
-// A rule to keep something names its resource: one that is guessed may be wrong, and
-// what was to be kept would be deleted.
+// A rule to orphan an object names its resource. If the plugin guessed a wrong resource, the agent would
+// delete the object. So an unknown resource is an error.
 func TestWorks_keepOnlyKnownResources(t *testing.T) {
 	const kept = "{apiVersion: %s, kind: %s, metadata: {name: a, namespace: b, annotations: {argocd.argoproj.io/sync-options: Prune=false}}}"
 	cases := map[string]struct {
@@ -90,8 +90,8 @@ func TestWorks_keepOnlyKnownResources(t *testing.T) {
 	}
 }
 
-// A wave or a hook that changes moves a manifest to another work, and the old one is deleted.
-// With it would go what nobody brings back: volumes, and all that a namespace or a definition holds.
+// A new wave or hook moves a manifest to another ManifestWork, and the old one is deleted. Objects that
+// cannot be restored must stay on the cluster: volumes, namespaces and CustomResourceDefinitions.
 func TestWhatHoldsDataStays(t *testing.T) {
 	const manifest = "{apiVersion: %s, kind: %s, metadata: {name: a%s}}"
 	const said = `, annotations: {argocd.argoproj.io/sync-options: "%s"}`

@@ -50,7 +50,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A manifest's work depends on the manifest alone: what is added moves nothing.
+// A manifest's ManifestWork depends only on the manifest. Additional manifests do not move it.
 func TestGrowthMovesNothing(t *testing.T) {
 	eight := options(func(o *Options) { o.Shards = 8 })
 	before, err := Works(configMaps(t, 50, 0), eight)
@@ -74,8 +74,8 @@ func TestGrowthMovesNothing(t *testing.T) {
 	}
 }
 
-// While the number of shards changes, each manifest stands where it was and where
-// it will be, so that no work is without it before another has it.
+// While the number of shards changes, each manifest is in both its old and its new ManifestWork. So no
+// moment exists at which it is in none.
 func TestChangeOfShardsHasNoGap(t *testing.T) {
 	for _, change := range [][2]int{{1, 8}, {4, 8}, {3, 8}, {8, 3}, {8, 1}} {
 		t.Run(fmt.Sprint(change), func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestChangeOfShardsHasNoGap(t *testing.T) {
 	}
 }
 
-// Names that differ by a number, as most do that are many, are spread over all shards,
-// however many there are: a shard that stays empty makes the others too large.
+// Manifests whose names differ by a number are spread evenly over all shards. An empty shard would make the
+// others too large.
 func TestShardsAreEven(t *testing.T) {
 	const each = 60
 	for n := 2; n <= 8; n++ {

@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// name is that of the work of an Application with a suffix.
+// name returns the ManifestWork's name for an Application and a suffix.
 var name = contract.RenderedWorkName
 
 func configMaps(t *testing.T, n, bytes int) []manifest.Manifest {
@@ -48,7 +48,7 @@ func options(change func(*Options)) Options {
 	return o
 }
 
-// contents says which manifests each work holds, in order.
+// contents returns the manifests of each ManifestWork, in order.
 func contents(t *testing.T, works []Work) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -110,8 +110,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Applications share the namespace of a cluster: no wave, phase or shard of one has the
-// name of another's work.
+// All Applications of a cluster share its Namespace. So no wave, phase or shard of one Application has the
+// name of another Application's ManifestWork.
 func TestWorkNames_ofDifferentApplicationsDiffer(t *testing.T) {
 	const text = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: plain, namespace: a}}
@@ -137,9 +137,8 @@ func TestWorkNames_ofDifferentApplicationsDiffer(t *testing.T) {
 	}
 }
 
-// A manifest that gets another wave, or becomes a hook, stands meanwhile where it was
-// and where it will be: what leaves one work before another has it is deleted on the
-// cluster.
+// While a manifest changes its wave or becomes a hook, it is in both its old and its new ManifestWork. If
+// it left the old one first, the agent would delete the object.
 func TestChangeOfWavesHasNoGap(t *testing.T) {
 	render := func(annotations string, before parameters.WavesBefore) map[string][]string {
 		t.Helper()
@@ -226,7 +225,7 @@ func TestCreatedNamespace(t *testing.T) {
 	}
 }
 
-// The same source in another order gives the same bytes.
+// The order of the source's manifests does not change the output.
 func TestOrderOfInputDoesNotMatter(t *testing.T) {
 	manifests := configMaps(t, 40, 0)
 	o := options(func(o *Options) { o.Shards = 3 })

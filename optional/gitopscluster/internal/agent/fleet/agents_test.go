@@ -21,9 +21,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// What the agents of a managed cluster would do to the hub's objects.
+// The helpers in this file act on the hub as the agents of a managed cluster do.
 
-// stored reads an object of the cluster; found is false when there is none.
+// stored reads an object of the cluster. found is false if the object does not exist.
 func stored[T client.Object](r *rig, name string, o T) (T, bool) {
 	r.t.Helper()
 	err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: r.name, Name: name}, o)
@@ -47,19 +47,19 @@ func named(r *rig, name string) *workv1.ManifestWork {
 	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: r.name, Name: name}}
 }
 
-// claim puts the work agent's finalizer on a work.
+// claim adds the work agent's finalizer to a ManifestWork.
 func (r *rig) claim(name string) {
 	r.t.Helper()
 	testkit.Edit(r.t, hub.client, named(r, name), func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
 }
 
-// release takes it off again: what the work carried is gone.
+// release removes the work agent's finalizer, as if the delivered objects are deleted from the cluster.
 func (r *rig) release(name string) {
 	r.t.Helper()
 	testkit.Edit(r.t, hub.client, named(r, name), func(w *workv1.ManifestWork) { w.Finalizers = nil })
 }
 
-// delivered is the Deployment in the work.
+// delivered returns the Deployment in the ManifestWork.
 func (r *rig) delivered() *appsv1.Deployment {
 	r.t.Helper()
 	for _, m := range r.work().Spec.Workload.Manifests {
@@ -72,8 +72,8 @@ func (r *rig) delivered() *appsv1.Deployment {
 	return nil
 }
 
-// apply has the work agent apply a work: the Secret holds pem, nil for none, and the
-// Deployment runs as the work says, ready or not.
+// apply writes the status of a ManifestWork, as the work agent does. The Secret has the certificate pem, or
+// does not exist if pem is nil. The Deployment is ready or not.
 func (r *rig) apply(name string, pem []byte, ready bool) {
 	r.t.Helper()
 	looked := workv1.ManifestCondition{

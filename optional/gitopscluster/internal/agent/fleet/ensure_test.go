@@ -26,7 +26,7 @@ import (
 func written(s agent.State) bool   { return s.Reason == agent.ReasonWorkNotApplied }
 func connected(s agent.State) bool { return s.Connected && s.WaitingFor == "" }
 
-// connect plays a cluster until its agent is connected with a certificate.
+// connect acts as a cluster until its agent is connected with a certificate.
 func (r *rig) connect(pem []byte) {
 	r.t.Helper()
 	r.await("the work", written)
@@ -67,7 +67,7 @@ func TestAddOnAndWorkAreMade(t *testing.T) {
 	})
 }
 
-// A dry run names what a real one then writes, and writes nothing.
+// A dry run returns the writes of a real run, and writes nothing.
 func TestPlan(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
@@ -100,8 +100,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// What others write into the add-on's status stays, and a settled hub is not written to,
-// by a controller that starts neither.
+// The registration agent's condition in the add-on's status stays. A restarted controller writes nothing to
+// a hub that is up to date.
 func TestRestartWritesNothing(t *testing.T) {
 	r := newRig(t)
 	r.connect(certificate(t, r.name, "g1"))
@@ -130,7 +130,7 @@ func TestRestartWritesNothing(t *testing.T) {
 	}
 }
 
-// A renewed certificate leads to one change of the work, and so to one restart.
+// A renewed certificate changes the ManifestWork once, so the agent restarts once.
 func TestRenewal(t *testing.T) {
 	r := newRig(t)
 	r.connect(certificate(t, r.name, "g1"))
@@ -183,8 +183,7 @@ func TestFollowsWhatIsWanted(t *testing.T) {
 	r.await("the manifests to be refused", func(s agent.State) bool { return s.Reason == agent.ReasonBadManifests })
 }
 
-// What another client changes in our objects is made good, and what it adds to them
-// without harm stays.
+// The controller reverts another client's changes to its fields, and keeps other clients' annotations.
 func TestMendsForeignChanges(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
@@ -229,7 +228,7 @@ func TestForeignObjectsAreLeftAlone(t *testing.T) {
 			})
 			r.leave(false)
 			if what == "ManifestWork" {
-				r.waitsWith("Secret") // our own add-on goes, and is proven to
+				r.waitsWith("Secret") // the controller deletes our own add-on, and proves that the key is deleted
 				r.apply(agent.LeavingWorkName, nil, false)
 			}
 			r.goes()
@@ -240,7 +239,7 @@ func TestForeignObjectsAreLeftAlone(t *testing.T) {
 	}
 }
 
-// someWanted is what a rig begins with.
+// someWanted returns the settings that a rig begins with.
 func someWanted(r *rig) agent.Wanted {
 	return agent.Wanted{
 		Cluster: r.name, AgentNamespace: "argocd", ArgoNamespace: "argocd", Mode: agent.ModeManaged, Address: "a.example.com", Port: 443,
@@ -248,7 +247,8 @@ func someWanted(r *rig) agent.Wanted {
 	}
 }
 
-// management makes the ClusterManagementAddOn of our add-ons; there is one for all tests.
+// management creates the ClusterManagementAddOn of our add-ons. All tests share one name, so it is deleted
+// after the test.
 func (r *rig) management(annotations map[string]string, configs ...addonv1alpha1.ConfigMeta) *addonv1alpha1.ClusterManagementAddOn {
 	r.t.Helper()
 	m := &addonv1alpha1.ClusterManagementAddOn{
@@ -264,8 +264,8 @@ func (r *rig) management(annotations map[string]string, configs ...addonv1alpha1
 	return m
 }
 
-// An add-on manager takes over every add-on whose name a ClusterManagementAddOn has, unless
-// that says that it is managed by itself.
+// OCM's addon-manager takes over an add-on if a ClusterManagementAddOn has the same name. The controller
+// therefore reports the name as taken, unless the ClusterManagementAddOn has the self-manage annotation.
 func TestClusterManagementAddOnOfOurName(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
@@ -279,8 +279,8 @@ func TestClusterManagementAddOnOfOurName(t *testing.T) {
 	r.await("the name to be free again", written)
 }
 
-// The agent's Deployment follows the configuration of all add-ons, and before it that of
-// its own; one that is missing or has no effect is named, and what runs stays.
+// The agent's Deployment follows the add-on's own AddOnDeploymentConfig, or else the default one. The
+// controller reports a configuration that is missing or has no effect, and keeps the delivered Deployment.
 func TestAddOnDeploymentConfig_isFollowed(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)

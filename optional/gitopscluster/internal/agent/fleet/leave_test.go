@@ -22,7 +22,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// goes waits until the cluster has left.
 func (r *rig) goes() {
 	r.t.Helper()
 	r.waitsFor(func(done bool, waits string) error {
@@ -33,7 +32,7 @@ func (r *rig) goes() {
 	})
 }
 
-// waits waits until the departure waits for something that holds text.
+// waitsWith waits until the departure waits for something whose description contains text.
 func (r *rig) waitsWith(text string) {
 	r.t.Helper()
 	r.waitsFor(func(done bool, waits string) error {
@@ -44,7 +43,7 @@ func (r *rig) waitsWith(text string) {
 	})
 }
 
-// witness notes what appears and goes in the cluster's namespace, in its order.
+// witness records creations and deletions in the cluster's Namespace, in order.
 func (r *rig) witness(lists ...client.ObjectList) func() []string {
 	r.t.Helper()
 	seen := make(chan string, 100)
@@ -74,7 +73,7 @@ func (r *rig) witness(lists ...client.ObjectList) func() []string {
 	}
 }
 
-// Each step waits for the proof of the one before, over restarts.
+// Each step of a departure waits for the proof of the previous step, also after a restart.
 func TestLeavingOrder(t *testing.T) {
 	r := newRig(t)
 	pem := certificate(t, r.name, "g1")
@@ -104,7 +103,7 @@ func TestLeavingOrder(t *testing.T) {
 	})
 	r.claim(agent.LeavingWorkName)
 	again()
-	r.apply(agent.LeavingWorkName, pem, false) // the key is still there
+	r.apply(agent.LeavingWorkName, pem, false) // the key still exists
 	r.nudge()
 	r.waitsWith("Secret " + agent.ClientSecretName)
 	if w, _ := stored(r, agent.LeavingWorkName, &workv1.ManifestWork{}); !w.DeletionTimestamp.IsZero() {
@@ -134,7 +133,8 @@ func TestLeavingOrder(t *testing.T) {
 	}
 }
 
-// The look writes nothing to the managed cluster, and takes nothing from it.
+// The ManifestWork that checks the Secret does not change the managed cluster: it is read-only and orphans
+// the Secret.
 func TestLookIsReadOnly(t *testing.T) {
 	r := &rig{t: t, name: "c1"}
 	work, err := agent.LeavingWork(agent.AddOn(someWanted(r)))
@@ -169,7 +169,7 @@ func TestUnreachableClusterIsListedUntilAbandoned(t *testing.T) {
 	r.release(agent.WorkName)
 }
 
-// A cluster that is heard of has to prove it, whatever is asked for.
+// An available cluster must prove that its agent and key are deleted, even if it is to be abandoned.
 func TestAvailableClusterIsNotAbandoned(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
@@ -187,7 +187,7 @@ func TestAvailableClusterIsNotAbandoned(t *testing.T) {
 	r.goes()
 }
 
-// A cluster that is wanted again in the middle gets its agent back.
+// If a cluster is selected again during its departure, it gets its agent back.
 func TestWantedAgain(t *testing.T) {
 	r := newRig(t)
 	pem := certificate(t, r.name, "g1")
@@ -205,7 +205,7 @@ func TestWantedAgain(t *testing.T) {
 	r.connect(pem)
 }
 
-// A cluster whose ManagedCluster is gone can prove nothing.
+// A cluster without a ManagedCluster cannot prove anything, so it leaves at once.
 func TestRemovedClusterIsLetGo(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
@@ -224,8 +224,8 @@ func TestRemovedClusterIsLetGo(t *testing.T) {
 	}
 }
 
-// A cluster that is not accepted any more may be compromised: it keeps its lease and its
-// work, and cannot hold the hub up.
+// A cluster that the hub no longer accepts may be compromised. It can keep its lease and its ManifestWork's
+// finalizer, but it cannot block its departure.
 func TestAbandon_releasesAClusterThatIsNotAccepted(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
@@ -237,7 +237,7 @@ func TestAbandon_releasesAClusterThatIsNotAccepted(t *testing.T) {
 	r.release(agent.WorkName)
 }
 
-// While a cluster is available, abandoning it has no effect yet: the message says from when.
+// Abandoning has no effect while the cluster is available. The message reports when it takes effect.
 func TestLeave_saysFromWhenAbandoningCounts(t *testing.T) {
 	r := newRig(t)
 	r.connect(certificate(t, r.name, "g1"))

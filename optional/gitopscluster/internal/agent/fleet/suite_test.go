@@ -40,7 +40,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// hub is the API server that the tests share; each has clusters of its own.
+// hub is the API server of all tests. Each test has its own clusters.
 var hub struct {
 	config *rest.Config
 	client client.WithWatch
@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 
 var serial atomic.Int64
 
-// rig is one managed cluster, and a controller that keeps the agent on it.
+// rig is one managed cluster, and a controller that delivers the agent to it.
 type rig struct {
 	t      *testing.T
 	name   string
@@ -70,14 +70,14 @@ type rig struct {
 	fleet  *Fleet
 
 	mu        sync.Mutex
-	wanted    *agent.Wanted // nil: it is to leave
+	wanted    *agent.Wanted // nil: the cluster is to leave
 	abandoned bool
 	state     agent.State
 	done      bool
 	waits     string
 }
 
-// newRig makes a managed cluster that is available, and starts the controller.
+// newRig creates an available managed cluster and starts the controller.
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, name: fmt.Sprintf("agent-%d", serial.Add(1))}
@@ -93,7 +93,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// start runs a new controller: a restart, if one was stopped.
+// start runs a new controller. After stop this is a restart.
 func (r *rig) start() {
 	r.t.Helper()
 	config, writes := testkit.CountWrites(hub.config)
@@ -115,7 +115,7 @@ func (r *rig) start() {
 	}) {
 		b = b.WatchesRawSource(source)
 	}
-	// What a GitOpsCluster would ask for, the ManagedCluster's own events do.
+	// In these tests, events of the ManagedCluster trigger a reconciliation, in place of a GitOpsCluster.
 	b = b.For(&clusterv1.ManagedCluster{})
 	if err := b.Complete(reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 		return reconcile.Result{}, r.reconcile(ctx, f, request.Name)
@@ -139,7 +139,7 @@ func (r *rig) reconcile(ctx context.Context, f *Fleet, name string) (err error) 
 	return err
 }
 
-// want changes what is wanted, and has the controller look.
+// want changes the desired agent and triggers a reconciliation.
 func (r *rig) want(change func(*agent.Wanted)) {
 	r.t.Helper()
 	r.mu.Lock()
@@ -153,7 +153,7 @@ func (r *rig) want(change func(*agent.Wanted)) {
 	r.nudge()
 }
 
-// leave has the cluster leave.
+// leave removes the cluster from the selection and triggers a reconciliation.
 func (r *rig) leave(abandoned bool) {
 	r.t.Helper()
 	r.mu.Lock()
@@ -162,7 +162,7 @@ func (r *rig) leave(abandoned bool) {
 	r.nudge()
 }
 
-// nudge makes an event, as that of a GitOpsCluster would be.
+// nudge triggers a reconciliation, as an event of a GitOpsCluster does.
 func (r *rig) nudge() {
 	r.t.Helper()
 	testkit.Edit(r.t, hub.client, r.cluster(), func(c *clusterv1.ManagedCluster) {
@@ -191,7 +191,7 @@ func (r *rig) create(o client.Object) {
 	}
 }
 
-// await waits until what is known of the cluster passes.
+// await waits until check accepts the cluster's state, and returns the state.
 func (r *rig) await(what string, check func(agent.State) bool) agent.State {
 	r.t.Helper()
 	var state agent.State
@@ -206,7 +206,7 @@ func (r *rig) await(what string, check func(agent.State) bool) agent.State {
 	return state
 }
 
-// waitsFor waits until the departure waits for something, "" for its end.
+// waitsFor waits until check accepts the departure: whether it is done, and what it waits for.
 func (r *rig) waitsFor(check func(done bool, waits string) error) {
 	r.t.Helper()
 	testkit.Eventually(r.t, "the departure of "+r.name, func() error {

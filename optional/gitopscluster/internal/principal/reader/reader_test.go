@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// What is found follows the Service, the ConfigMap and, where there are any, Routes.
+// The result follows the Service, the ConfigMap and, if the hub serves them, Routes.
 func TestFollows(t *testing.T) {
 	ctx, now := context.Background(), time.Now()
 	create := func(o client.Object) {
@@ -143,7 +143,7 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// routes gives the hub what OpenShift has.
+// routes adds the Route API of OpenShift to the hub, and a Route.
 func routes(t *testing.T) {
 	t.Helper()
 	names := map[string]any{"kind": "Route", "listKind": "RouteList", "plural": "routes", "singular": "route"}
