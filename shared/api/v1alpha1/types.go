@@ -5,9 +5,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// MulticlusterApplicationSetReport tells how the Applications of one
-// ApplicationSet fare on their managed clusters. It has the ApplicationSet's
-// namespace and name.
+// MulticlusterApplicationSetReport has the state of an ApplicationSet's Applications on
+// their managed clusters. Its namespace and name are those of the ApplicationSet.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=appsetreport;appsetreports
@@ -37,30 +36,30 @@ type MulticlusterApplicationSetReportList struct {
 
 // AppSetStatuses holds the resources, the state per Application and the counts.
 type AppSetStatuses struct {
-	// Resources is the union of what the Applications deploy on all clusters.
+	// Resources lists the resources that the Applications deploy, without duplicates.
 	// +optional
 	Resources []ResourceRef `json:"resources,omitempty"`
 
-	// ClusterConditions is a list with one object for each Application, sorted by
-	// cluster. All their fields are strings, but for the lists:
+	// ClusterConditions has one object for each Application, sorted by cluster. The
+	// fields of an object are strings, except syncRevisions and conditions:
 	// cluster: the managed cluster;
 	// app: "<hub namespace>/<hub name>/<cluster>/<ManifestWork name>";
 	// healthStatus: Healthy, Progressing, Degraded, Suspended, Missing or Unknown;
 	// syncStatus: Synced, OutOfSync or Unknown;
-	// syncRevision: the revision that it was compared with;
-	// syncRevisions: a list of those of several sources;
+	// syncRevision: the revision that Argo CD compared the Application with;
+	// syncRevisions: a list of these revisions, for an Application with several sources;
 	// operationStatePhase: Running, Terminating, Failed, Error or Succeeded;
 	// operationStateStartedAt: when the last operation started, as RFC 3339;
-	// staleSince: since when search has given no trustworthy answer, as RFC 3339;
-	// conditions: a list of its errors and warnings, each with a type and a message.
-	// The schema says no more than that they are objects: checking the fields of
-	// thousands of rows would be more than half of what a write costs the API server.
+	// staleSince: since when search has returned no reliable data, as RFC 3339;
+	// conditions: a list of errors and warnings, each with a type and a message.
+	// The API server does not validate these fields. Validating thousands of objects would
+	// more than double the cost of a write.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ClusterConditions []ClusterCondition `json:"clusterConditions,omitempty"`
 
-	// Summary counts over all Applications, also over rows that did not fit.
+	// Summary counts all Applications, including those that did not fit into the report.
 	// +optional
 	Summary ReportSummary `json:"summary,omitempty"`
 }
@@ -94,19 +93,19 @@ type ClusterCondition struct {
 	// OperationStatePhase is Running, Terminating, Failed, Error or Succeeded.
 	// +optional
 	OperationStatePhase string `json:"operationStatePhase,omitempty"`
-	// SyncRevision is the revision that the Application was compared with.
+	// SyncRevision is the revision that Argo CD compared the Application with.
 	// +optional
 	SyncRevision string `json:"syncRevision,omitempty"`
-	// SyncRevisions are those of the first eight of several sources; there is no
-	// SyncRevision then.
+	// SyncRevisions has the revisions of an Application with several sources, at most
+	// eight. SyncRevision is then empty.
 	// +optional
 	SyncRevisions []string `json:"syncRevisions,omitempty"`
 	// App is "<hub namespace>/<hub name>/<cluster>/<ManifestWork name>".
 	// +optional
 	App string `json:"app,omitempty"`
-	// StaleSince is since when search has given no trustworthy answer about the
-	// Application, as RFC 3339; empty while it does, and without a search service.
-	// What only search tells of it may be as old as that.
+	// StaleSince is the time, as RFC 3339, since when search has returned no reliable data
+	// about the Application. It is empty while search does, and without a search service.
+	// Values that only search reports are as old as this time.
 	// +optional
 	StaleSince string `json:"staleSince,omitempty"`
 	// Conditions are the errors and warnings of the Application.
@@ -122,7 +121,7 @@ type Condition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ReportSummary counts Applications (and distinct clusters) as decimal strings.
+// ReportSummary has counts of Applications and clusters, as decimal strings.
 type ReportSummary struct {
 	// Clusters is the number of distinct managed clusters.
 	// +optional
@@ -133,10 +132,10 @@ type ReportSummary struct {
 	NotSynced string `json:"notSynced,omitempty"`
 	// +optional
 	Healthy string `json:"healthy,omitempty"`
-	// NotHealthy counts everything that is not Healthy, Progressing included.
+	// NotHealthy is the number of Applications that are not Healthy, including Progressing.
 	// +optional
 	NotHealthy string `json:"notHealthy,omitempty"`
-	// InProgress counts Progressing.
+	// InProgress is the number of Applications that are Progressing.
 	// +optional
 	InProgress string `json:"inProgress,omitempty"`
 }

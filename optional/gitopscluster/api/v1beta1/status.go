@@ -5,13 +5,13 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Values of status.phase, for those who know them.
+// Values of status.phase. Other tools read them.
 const (
 	PhaseSuccessful = "successful"
 	PhaseFailed     = "failed"
 )
 
-// Condition types, in the order in which Ready looks at them.
+// Condition types. Ready has the reason and message of the first one that is not True.
 const (
 	ConditionSpecAccepted       = "SpecAccepted"
 	ConditionPlacementResolved  = "PlacementResolved"
@@ -28,12 +28,12 @@ const (
 	ConditionReady                 = "Ready"
 )
 
-// GitOpsClusterStatus says how far the clusters are. It is written once per change.
+// GitOpsClusterStatus has the state of the clusters.
 type GitOpsClusterStatus struct {
-	// ObservedGeneration is the metadata.generation that the status is about.
+	// ObservedGeneration is the metadata.generation for which the status was written.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Phase is successful or failed, as condition Ready says in full.
+	// Phase is successful or failed. Condition Ready has the reason.
 	// +optional
 	Phase string `json:"phase,omitempty"`
 	// Message is the first line of condition Ready.
@@ -45,23 +45,23 @@ type GitOpsClusterStatus struct {
 	// Mode is registration, managed or autonomous.
 	// +optional
 	Mode string `json:"mode,omitempty"`
-	// Clusters are counts.
+	// Clusters has counts of clusters.
 	// +optional
 	Clusters *ClusterCounts `json:"clusters,omitempty"`
-	// Principal is the principal that agents dial.
+	// Principal is the principal that agents connect to.
 	// +optional
 	Principal *PrincipalStatus `json:"principal,omitempty"`
-	// Waiting has at most 20 clusters that are not as they should be; counts are whole.
+	// Waiting has at most 20 clusters that are not ready. The counts include all clusters.
 	// +optional
 	Waiting []ClusterWait `json:"waiting,omitempty"`
-	// Leaving has at most 20 clusters that are on their way out.
+	// Leaving has at most 20 clusters that are being removed.
 	// +optional
 	Leaving []ClusterWait `json:"leaving,omitempty"`
-	// Plan is what would be written, with annotation
-	// apps.open-cluster-management.io/dry-run; at most 200 lines.
+	// Plan lists the writes of a dry run, at most 200. Annotation
+	// apps.open-cluster-management.io/dry-run requests one.
 	// +optional
 	Plan []PlannedWrite `json:"plan,omitempty"`
-	// Planned is how many lines the plan has in all.
+	// Planned is the number of writes of the dry run, including those that Plan omits.
 	// +optional
 	Planned int `json:"planned,omitempty"`
 	// +optional
@@ -72,27 +72,29 @@ type GitOpsClusterStatus struct {
 
 // ClusterCounts counts clusters.
 type ClusterCounts struct {
-	// Selected by the Placement, without the hub itself and clusters that are not accepted.
+	// Selected is the number of clusters that the Placement selects, without the hub itself
+	// and clusters that are not accepted.
 	Selected int `json:"selected"`
-	// Registered have their cluster Secret.
+	// Registered is the number of clusters that have their cluster Secret.
 	Registered int `json:"registered"`
-	// Deployed have the agent.
+	// Deployed is the number of clusters that run the agent.
 	Deployed int `json:"deployed"`
-	// Connected have an agent that is connected.
+	// Connected is the number of clusters whose agent is connected.
 	Connected int `json:"connected"`
-	// Leaving are not selected any more and still there.
+	// Leaving is the number of clusters that are not selected any more, and have not been
+	// removed yet.
 	Leaving int `json:"leaving"`
-	// Taken have a cluster Secret of another writer.
+	// Taken is the number of clusters whose cluster Secret belongs to another writer.
 	Taken int `json:"taken"`
 }
 
-// PrincipalStatus is the principal as it was found.
+// PrincipalStatus has the detected properties of the principal.
 type PrincipalStatus struct {
 	// +optional
 	Address string `json:"address,omitempty"`
 	// +optional
 	Port int32 `json:"port,omitempty"`
-	// Source is where the address is from.
+	// Source is the field or object that the address comes from.
 	// +optional
 	Source string `json:"source,omitempty"`
 	// +optional
@@ -101,7 +103,7 @@ type PrincipalStatus struct {
 	Version string `json:"version,omitempty"`
 }
 
-// ClusterWait is a cluster and what is waited for.
+// ClusterWait is a cluster, and what gitopscluster waits for.
 type ClusterWait struct {
 	Cluster string `json:"cluster"`
 	// +optional
@@ -109,9 +111,9 @@ type ClusterWait struct {
 	For   string       `json:"for"`
 }
 
-// PlannedWrite is one write that a dry run leaves out.
+// PlannedWrite is a write that a dry run does not perform.
 type PlannedWrite struct {
-	// Verb is create, patch, delete or restart; wait where a further write is not known yet.
+	// Verb is create, patch, delete or restart. It is wait if the next write is not known yet.
 	Verb string `json:"verb"`
 	Kind string `json:"kind"`
 	// +optional

@@ -41,144 +41,151 @@ type GitOpsClusterList struct {
 	Items           []GitOpsCluster `json:"items"`
 }
 
-// GitOpsClusterSpec is in one of two shapes: argoServer with an optional gitopsAddon, or
+// GitOpsClusterSpec has one of two forms: argoServer with an optional gitopsAddon, or
 // argoCDAgentAddon.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.argoCDAgentAddon) || (!has(self.argoServer) && !has(self.gitopsAddon))",message="argoCDAgentAddon excludes argoServer and gitopsAddon: keep one shape and remove the fields of the other"
 // +kubebuilder:validation:XValidation:rule="has(self.argoServer) || has(self.argoCDAgentAddon)",message="argoServer or argoCDAgentAddon is required: say which Argo CD the clusters are registered with"
 // +kubebuilder:validation:XValidation:rule=`(has(self.argoServer) && has(self.argoServer.argoNamespace) ? self.argoServer.argoNamespace : "") == (has(oldSelf.argoServer) && has(oldSelf.argoServer.argoNamespace) ? oldSelf.argoServer.argoNamespace : "")`,message="argoServer.argoNamespace is immutable: create another GitOpsCluster for another Argo CD"
 type GitOpsClusterSpec struct {
-	// ArgoServer is the Argo CD of the hub that learns of the clusters.
+	// ArgoServer names the Argo CD on the hub that gets the clusters' Secrets.
 	// +optional
 	ArgoServer *ArgoServerSpec `json:"argoServer,omitempty"`
-	// PlacementRef names a Placement in the namespace of this object; its namespace field
-	// is not read.
+	// PlacementRef names a Placement in the namespace of this object. Its namespace field
+	// is ignored.
 	// +kubebuilder:validation:XValidation:rule="!has(self.kind) || self.kind == 'Placement'",message="kind must be Placement"
 	PlacementRef corev1.ObjectReference `json:"placementRef"`
-	// ManagedServiceAccountRef is of the push model and not used.
+	// ManagedServiceAccountRef belongs to the push model and is ignored.
 	// +optional
 	ManagedServiceAccountRef string `json:"managedServiceAccountRef,omitempty"`
-	// CreateBlankClusterSecrets is what this project always does: Secrets without credentials.
+	// CreateBlankClusterSecrets is ignored: cluster Secrets never contain credentials.
 	// +optional
 	CreateBlankClusterSecrets *bool `json:"createBlankClusterSecrets,omitempty"`
-	// CreatePolicyTemplate is of the push model and not used.
+	// CreatePolicyTemplate belongs to the push model and is ignored.
 	// +optional
 	CreatePolicyTemplate *bool `json:"createPolicyTemplate,omitempty"`
-	// GitOpsAddon asks for something on the clusters, beside argoServer.
+	// GitOpsAddon installs argocd-agent on the clusters. It requires argoServer.
 	// +optional
 	GitOpsAddon *GitOpsAddonSpec `json:"gitopsAddon,omitempty"`
-	// ArgoCDAgentAddon asks for argocd-agent on the clusters, with the Argo CD of this
-	// object's namespace.
+	// ArgoCDAgentAddon installs argocd-agent on the clusters, for the Argo CD in the
+	// namespace of this object.
 	// +optional
 	ArgoCDAgentAddon *ArgoCDAgentAddonSpec `json:"argoCDAgentAddon,omitempty"`
-	// Agent holds settings of argocd-agent that count with either shape, and in the
-	// namespace of the hub's Argo CD only: they grant rights.
+	// Agent has settings of argocd-agent for either form. They grant rights, so they take
+	// effect only in the namespace of the hub's Argo CD.
 	// +optional
 	Agent *AgentSettings `json:"agent,omitempty"`
-	// Principal names what is otherwise found, and counts in the namespace of the hub's
-	// Argo CD only.
+	// Principal names the principal if its objects do not have their usual names. It takes
+	// effect only in the namespace of the hub's Argo CD.
 	// +optional
 	Principal *PrincipalSpec `json:"principal,omitempty"`
 }
 
-// AgentSettings are what argocd-agent runs with on the clusters, beyond mode and address.
+// AgentSettings are settings of argocd-agent on the clusters.
 type AgentSettings struct {
-	// AllowedNamespaces are namespaces of the hub whose Applications the agents take, beside
-	// that of Argo CD, as shell patterns: ["*"] for all. The principal has a setting of the
-	// same name, which has to allow them, too.
+	// AllowedNamespaces are the hub's namespaces, besides Argo CD's, whose Applications the
+	// agents accept. They are shell patterns; ["*"] allows all. The setting of the same name
+	// of the principal has to allow them, too.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9*?-]+$`
 	AllowedNamespaces []string `json:"allowedNamespaces,omitempty"`
-	// CreateNamespace has the agents create the namespace of an Application that a cluster
-	// does not have.
+	// CreateNamespace lets the agents create the namespace of an Application if the cluster
+	// does not have it.
 	// +optional
 	CreateNamespace bool `json:"createNamespace,omitempty"`
-	// ClusterRole on the clusters is what the hub's UI may do there through the agents: view
-	// for live resources, one of your own for resource actions, too. Kubernetes' cluster-admin,
-	// admin and edit are refused: they read every Secret. Empty: nothing, or view with
-	// annotation live-view.
+	// ClusterRole on the clusters has the rights of the hub's UI there. Use view for live
+	// resources, and your own ClusterRole for resource actions. cluster-admin, admin and edit
+	// are rejected because they can read every Secret. If empty, the UI has no rights, or
+	// those of view with annotation live-view.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([a-z0-9.:-]*[a-z0-9])?)?$`
 	ClusterRole string `json:"clusterRole,omitempty"`
-	// KeepAlive is the interval at which agents ping the principal, 30s or more, so that a
-	// load balancer keeps idle connections and a dead one is found; empty: none.
+	// KeepAlive is the interval at which agents ping the principal, at least 30s. With it a
+	// load balancer keeps idle connections, and agents detect dead ones. If empty, agents
+	// send no pings.
 	// +optional
 	KeepAlive *metav1.Duration `json:"keepAlive,omitempty"`
-	// Redis of the clusters' Argo CD; empty: as in Argo CD's own manifests.
+	// Redis is the Redis of the clusters' Argo CD. Defaults to that of Argo CD's own
+	// manifests.
 	// +optional
 	Redis *AgentRedis `json:"redis,omitempty"`
 }
 
-// AgentRedis is where argocd-agent finds the Redis of a cluster's Argo CD.
+// AgentRedis has the address and the password of the Redis of a cluster's Argo CD.
 type AgentRedis struct {
-	// Address as host:port; empty: argocd-redis:6379.
+	// Address is host:port. Defaults to argocd-redis:6379.
 	// +optional
 	// +kubebuilder:validation:MaxLength=259
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9.-]+:[0-9]+)?$`
 	Address string `json:"address,omitempty"`
-	// SecretName and SecretKey of the password, in the namespace of Argo CD; empty:
-	// argocd-redis and auth.
+	// SecretName is the Secret with the password, in the namespace of Argo CD. Defaults to
+	// argocd-redis.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	SecretName string `json:"secretName,omitempty"`
+	// SecretKey is the key of the password. Defaults to auth.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	SecretKey string `json:"secretKey,omitempty"`
-	// CASecretName is a Secret there with the CA of Redis; set: Redis is spoken to over TLS.
+	// CASecretName is a Secret with the CA of Redis, in the same namespace. If set, the agent
+	// connects to Redis over TLS.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	CASecretName string `json:"caSecretName,omitempty"`
 }
 
-// PrincipalSpec names a principal that is not called as its installers call it.
+// PrincipalSpec names a principal whose objects do not have their usual names.
 type PrincipalSpec struct {
-	// Service and Deployment in the namespace of the hub's Argo CD.
+	// Service is the Service of the principal, in the namespace of the hub's Argo CD.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Service string `json:"service,omitempty"`
+	// Deployment is the Deployment of the principal, in the same namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Deployment string `json:"deployment,omitempty"`
-	// AgentImage is what the agents run; empty: the principal's own image, which they follow.
+	// AgentImage is the image of the agents. Defaults to the image of the principal.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	AgentImage string `json:"agentImage,omitempty"`
 }
 
-// ArgoServerSpec names an Argo CD of the hub.
+// ArgoServerSpec names an Argo CD on the hub.
 type ArgoServerSpec struct {
-	// ArgoNamespace is the namespace of Argo CD and its cluster Secrets; empty: this object's own.
+	// ArgoNamespace is the namespace of Argo CD and its cluster Secrets. Defaults to the
+	// namespace of this object.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	ArgoNamespace string `json:"argoNamespace,omitempty"`
-	// Cluster is not read.
+	// Cluster is ignored.
 	// +optional
 	Cluster string `json:"cluster,omitempty"`
 }
 
-// GitOpsAddonSpec asks for something on the clusters.
+// GitOpsAddonSpec installs argocd-agent on the clusters.
 type GitOpsAddonSpec struct {
+	// Enabled has to be true for argoCDAgent to take effect.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// GitOpsOperatorImage is not used: no operator is installed.
+	// GitOpsOperatorImage is ignored: no operator is installed.
 	// +optional
 	GitOpsOperatorImage string `json:"gitOpsOperatorImage,omitempty"`
-	// OverrideExistingConfigs is not used.
+	// OverrideExistingConfigs is ignored.
 	// +optional
 	OverrideExistingConfigs *bool `json:"overrideExistingConfigs,omitempty"`
-	// OLMSubscription is not used: no operator is installed.
+	// OLMSubscription is ignored: no operator is installed.
 	// +optional
 	OLMSubscription *OLMSubscriptionSpec `json:"olmSubscription,omitempty"`
-	// ArgoCDAgent asks for argocd-agent on the clusters.
+	// ArgoCDAgent has the address and the mode of argocd-agent.
 	// +optional
 	ArgoCDAgent *ArgoCDAgentSpec `json:"argoCDAgent,omitempty"`
 }
 
-// OLMSubscriptionSpec is kept and not used.
+// OLMSubscriptionSpec is stored and ignored.
 type OLMSubscriptionSpec struct {
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
@@ -197,28 +204,30 @@ type OLMSubscriptionSpec struct {
 	InstallPlanApproval string `json:"installPlanApproval,omitempty"`
 }
 
-// ArgoCDAgentSpec is argocd-agent in the words of gitopsAddon.
+// ArgoCDAgentSpec has the settings of argocd-agent in the form of gitopsAddon.
 type ArgoCDAgentSpec struct {
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// ServerAddress of the principal; empty: found, see status.principal.
+	// ServerAddress is the address of the principal. If empty, it is detected; status.principal
+	// shows it.
 	// +optional
 	ServerAddress string `json:"serverAddress,omitempty"`
 	// +optional
 	ServerPort string `json:"serverPort,omitempty"`
-	// Mode is managed, which is also the meaning of empty, or autonomous.
+	// Mode is managed or autonomous. Defaults to managed.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`self in ["", "managed", "autonomous"]`,message="mode must be managed or autonomous"
 	// +kubebuilder:validation:MaxLength=63
 	Mode string `json:"mode,omitempty"`
-	// PropagateHubCA is not used: agents always get the CA of their principal.
+	// PropagateHubCA is ignored: agents always get the CA of their principal.
 	// +optional
 	PropagateHubCA *bool `json:"propagateHubCA,omitempty"`
 }
 
-// ArgoCDAgentAddonSpec is argocd-agent in the other words.
+// ArgoCDAgentAddonSpec installs argocd-agent in the form without argoServer.
 type ArgoCDAgentAddonSpec struct {
-	// PrincipalServerAddress; empty: found, see status.principal.
+	// PrincipalServerAddress is the address of the principal. If empty, it is detected;
+	// status.principal shows it.
 	// +optional
 	PrincipalServerAddress string `json:"principalServerAddress,omitempty"`
 	// +optional
@@ -229,21 +238,21 @@ type ArgoCDAgentAddonSpec struct {
 	// +kubebuilder:validation:XValidation:rule=`self in ["", "managed", "autonomous"]`,message="mode must be managed or autonomous"
 	// +kubebuilder:validation:MaxLength=63
 	Mode string `json:"mode,omitempty"`
-	// OperatorNamespace is not used: no operator is installed.
+	// OperatorNamespace is ignored: no operator is installed.
 	// +optional
 	OperatorNamespace string `json:"operatorNamespace,omitempty"`
-	// AgentNamespace is the namespace of Argo CD on the managed clusters; empty: argocd.
+	// AgentNamespace is the namespace of Argo CD on the managed clusters. Defaults to argocd.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	AgentNamespace string `json:"agentNamespace,omitempty"`
-	// ArgoCDCRManifestWork holds what else is delivered with the agent.
+	// ArgoCDCRManifestWork has manifests that are delivered together with the agent.
 	// +optional
 	ArgoCDCRManifestWork *ArgoCDCRManifestWorkSpec `json:"argoCDCRManifestWork,omitempty"`
 }
 
-// ArgoCDCRManifestWorkSpec is an Argo CD of the user's own for the clusters.
+// ArgoCDCRManifestWorkSpec has manifests for the clusters, such as an Argo CD.
 type ArgoCDCRManifestWorkSpec struct {
-	// Manifests are whole objects.
+	// Manifests are complete Kubernetes objects.
 	// +kubebuilder:validation:MinItems=1
 	Manifests []runtime.RawExtension `json:"manifests"`
 }
