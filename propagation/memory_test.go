@@ -23,10 +23,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// sets is how many ApplicationSets the fleet has, each with one Application a cluster.
+// sets is the number of ApplicationSets of the fleet. Each has one Application for each cluster.
 const sets = 10
 
-// spec is as large as Applications in the field have it: a chart with some values.
+// spec returns a spec of the usual size: a chart with some values.
 func spec(set string) json.RawMessage {
 	return fmt.Appendf(nil, `{"destination":{"namespace":%[1]q,"server":"https://kubernetes.default.svc"},"project":"default","source":{"helm":{"releaseName":%[1]q,"values":%[2]q},`+
 		`"path":"charts/%[3]s","repoURL":"https://git.example.com/apps.git","targetRevision":"main"},"syncPolicy":{"automated":{"prune":true,"selfHeal":true},"syncOptions":["CreateNamespace=true"]}}`,
@@ -62,7 +62,7 @@ func delivered(tb testing.TB, i int) (app, work []byte) {
 	return encode(tb, a), encode(tb, w)
 }
 
-// report has the work agent say that the Application runs a revision.
+// report sets a work agent's status: the Application runs a revision.
 func report(w *workv1.ManifestWork, revision string) {
 	condition := func(kind string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: kind + "Complete", Message: "as it should be", ObservedGeneration: w.Generation, LastTransitionTime: metav1.Unix(1_767_000_000, 0)}
@@ -103,9 +103,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// BenchmarkMemory reports what the binary keeps of one Application that is delivered
-// and settled, with all that belongs to it: what the heap grows by between 2,000 and
-// 20,000 of them, and what the process has of the machine's memory with 20,000.
+// BenchmarkMemory reports how much memory the binary keeps for one settled Application with all its objects.
+// That is the growth of the heap from 2,000 to 20,000 Applications. It also reports the resident memory with
+// 20,000.
 func BenchmarkMemory(b *testing.B) {
 	const some, all = 2_000, 20_000
 	for b.Loop() {
@@ -121,9 +121,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkMemoryAtStart reports the most memory that the binary takes of the machine until
-// 20,000 Applications are settled, on hubs that send the first list as a watch, and on hubs
-// that do not (kube-apiserver before 1.32, and 1.33).
+// BenchmarkMemoryAtStart reports the peak of the resident memory until 20,000 Applications are settled. Some
+// hubs send the first list as a watch, others do not (kube-apiserver before 1.32, and 1.33).
 func BenchmarkMemoryAtStart(b *testing.B) {
 	const n = 20_000
 	for name, lists := range map[string]bool{"watch": false, "lists": true} {
@@ -159,7 +158,7 @@ func fleet(b *testing.B, n int) *testkit.MemoryHub {
 	return hub
 }
 
-// settled starts the binary, and returns it when n Applications are delivered.
+// settled starts the binary, and returns it once n Applications are delivered.
 func settled(b *testing.B, hub *rest.Config, n int) *testkit.Binary {
 	b.Helper()
 	binary := testkit.StartBinary(b, hub, "--cluster-binding=none")
@@ -172,14 +171,14 @@ func settled(b *testing.B, hub *rest.Config, n int) *testkit.Binary {
 	return binary
 }
 
-// settledFleet starts the binary on a hub in memory, and checks that all was settled before.
+// settledFleet starts the binary on a hub in memory, and checks that it writes nothing but Secrets.
 func settledFleet(b *testing.B, n int, lists bool) *testkit.Binary {
 	b.Helper()
 	hub := fleet(b, n)
 	hub.ListsOnly = lists
 	binary := settled(b, hub.Config(), n)
 	for what, times := range hub.Writes() {
-		if what != "POST secrets" { // one for each cluster; the hub keeps none
+		if what != "POST secrets" { // one for each cluster, because the hub stores none
 			b.Errorf("%s was sent %d times: the fleet is not settled", what, times)
 		}
 	}

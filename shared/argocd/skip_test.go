@@ -5,7 +5,8 @@ package argocd
 
 import "testing"
 
-// Delivery compared with the text true, the mirror of the status parsed a boolean.
+// Delivery and the mirror read the annotation as Argo CD does. Earlier, delivery required the text true, and
+// the mirror a boolean.
 func TestSkipsReconcile(t *testing.T) {
 	for value, want := range map[string]bool{
 		"true": true, "True": true, "TRUE": true, "t": true, "T": true, "1": true,

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// However long something has failed, it is tried again within half a minute.
+// A failed object is retried within half a minute, however long it has failed.
 func TestBackoff(t *testing.T) {
 	b := Backoff()
 	request := reconcile.Request{NamespacedName: types.NamespacedName{Name: "a"}}

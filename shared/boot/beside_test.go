@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// deployment makes a Deployment in a namespace of the test's own.
+// deployment creates a Deployment in a new namespace.
 func deployment(t *testing.T, c client.Client, labels map[string]string, replicas, running int32) *appsv1.Deployment {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "beside-"}}
@@ -68,7 +68,7 @@ func TestConflictingDeployment_refused(t *testing.T) {
 		reason            string
 		labels            map[string]string
 		replicas, running int32
-		config            map[string]string // of the ConfigMap; nil: there is none
+		config            map[string]string // data of the ConfigMap; nil for none
 		refused           bool
 	}{
 		"runs":        {reason: "two of them undo each other's writes", replicas: 1, running: 1, refused: true},
@@ -117,7 +117,7 @@ func TestConflictingDeployment_missing(t *testing.T) {
 	}
 }
 
-// A running manager stops when the other Deployment returns.
+// A running manager stops if the other Deployment is scaled up.
 func TestConflictingDeployment_stopsIfItReturns(t *testing.T) {
 	c := admin(t)
 	d := deployment(t, c, nil, 0, 0)
@@ -133,7 +133,7 @@ func TestConflictingDeployment_stopsIfItReturns(t *testing.T) {
 	}
 }
 
-// One that was switched off and is switched on again stops us, too.
+// A running manager also stops if the controllers of the other Deployment are switched on.
 func TestConflictingDeployment_stopsIfItIsSwitchedOn(t *testing.T) {
 	c := admin(t)
 	d := deployment(t, c, nil, 1, 1)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The API server is not asked to compress what it answers.
+// The client does not request compressed responses from the API server.
 func TestNothingIsCompressed(t *testing.T) {
 	asked := make(chan string, 1)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

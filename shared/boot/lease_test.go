@@ -16,7 +16,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// With the flags as shipped, a graceful stop does not cost the standby the lease duration.
+// With the default flags, a graceful stop releases the Lease. The standby does not wait for the lease
+// duration.
 func TestLease_isReleasedOnStop(t *testing.T) {
 	program := Program{Name: "fake", LeaseName: "released-on-stop"}
 	env := &Env{Program: program, Config: config, Log: logr.Discard()}
@@ -44,7 +45,7 @@ func TestLease_isReleasedOnStop(t *testing.T) {
 		}
 		return nil
 	})
-	<-mgr.Elected() // a manager that stops before it knows that it leads releases nothing
+	<-mgr.Elected() // before that, a manager that stops releases nothing
 	stop()
 	if err := reader.Get(t.Context(), key, &lease); err != nil || *lease.Spec.HolderIdentity != "" {
 		t.Errorf("after a stop the Lease is held by %q, %v", *lease.Spec.HolderIdentity, err)

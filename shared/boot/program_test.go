@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// fake is a command with one flag; run is what it does.
+// fake is a command with one flag. Run calls run, unless it is nil.
 type fake struct {
 	size int
 	run  func(*Env) error

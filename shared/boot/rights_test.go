@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// An Argo CD without its Role, or with one that lacks a verb, is left out and named. The first one
-// always stays.
+// Watchable leaves out a namespace without a Role, or with a Role that lacks a verb, and logs its name. It
+// always keeps the first namespace.
 func TestWatchable_leavesOutNamespacesWithoutRights(t *testing.T) {
 	const user = "watchable"
 	api, err := kubernetes.NewForConfig(config)

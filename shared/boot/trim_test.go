@@ -31,18 +31,18 @@ func TestIsWorthTrimming(t *testing.T) {
 	}
 }
 
-// What was needed once goes back to the system, and is not looked for again.
+// trimIfAtRest returns unused memory to the system, and does not try again.
 func TestTrimReturnsMemory(t *testing.T) {
 	const size = 64 << 20
 	before := func() memory {
 		large := make([]byte, size)
 		for i := range large {
-			large[i] = 1 // the system gives a page when it is written
+			large[i] = 1 // the system allocates a page when it is written
 		}
 		defer runtime.KeepAlive(large)
 		return readMemory()
 	}()
-	runtime.GC() // as the next one of its own would
+	runtime.GC() // as the next automatic collection would
 	if now := readMemory(); !now.isWorthTrimming(before) {
 		t.Fatalf("nothing to return: %+v", now)
 	}

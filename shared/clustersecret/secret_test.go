@@ -63,7 +63,7 @@ func BenchmarkMendUnchanged(b *testing.B) {
 	}
 }
 
-// Which labels a patch gives, changes and takes.
+// repairPatch adds, changes and removes labels of an existing Secret.
 func TestMendLabels(t *testing.T) {
 	const earlier = "earlier" // stands for a Secret without a list of copied labels
 	cases := map[string]struct {
@@ -118,8 +118,8 @@ func TestMendLabels(t *testing.T) {
 	}
 }
 
-// The marks of an agent are ours in the Secret of an agent only: on another Secret of ours
-// a user who runs argocd-agent without us has set them.
+// The labels and annotations of an agent are corrected only in the Secret of an agent. On another Secret, a
+// user who runs argocd-agent without gitopscluster has set them.
 func TestMarksOfAnAgentThatOthersSet(t *testing.T) {
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
 	want := secretFor(cluster, "argocd", "", Want{})

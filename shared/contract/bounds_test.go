@@ -42,7 +42,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// Each value is kept, cut or left out by itself.
+// Each value is kept, cut or left out separately.
 func TestFeedbackIsBounded(t *testing.T) {
 	digits := strings.Repeat("1", 1000)
 	good, long := str("syncStatus", "Synced"), strings.Repeat("x", 300<<10)
@@ -89,7 +89,7 @@ func TestFeedbackIsBounded(t *testing.T) {
 	}
 }
 
-// What belongs to a request is compared, and a part of it equals nothing that was sent.
+// propagation compares the values of a request. A value that was cut must not equal a value that was sent.
 func TestRequestFeedbackIsBounded(t *testing.T) {
 	var rejected Rejected
 	got := BoundFeedback([]workv1.FeedbackValue{

@@ -114,7 +114,7 @@ func TestParseFeedback(t *testing.T) {
 	}
 }
 
-// The CRD of a ManifestWork keeps feedback in a map by name.
+// The CRD of a ManifestWork stores feedback as a map by name, so each name must be unique.
 func TestFeedbackPathsAreDistinct(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range FeedbackPaths(100) {

@@ -5,8 +5,8 @@ package contract
 
 import "testing"
 
-// Delivery, registration and the poll of search had a rule each, which agreed on the
-// first two cases only.
+// Delivery, registration and the poll of search use one rule. Earlier they had a rule each, which agreed only
+// in the first two cases.
 func TestIsHub(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason, cluster string

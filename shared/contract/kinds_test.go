@@ -5,7 +5,8 @@ package contract
 
 import "testing"
 
-// Aggregation listed a resource without a kind, resourcesync did not.
+// aggregation and resourcesync use one rule. Earlier, aggregation listed a resource without a kind, and
+// resourcesync did not.
 func TestIsReportedKind(t *testing.T) {
 	for kind, want := range map[string]bool{
 		"Deployment": true, "Service": true, "pod": true, "Clusters": true, "AppProject": true,

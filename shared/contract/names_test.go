@@ -74,7 +74,7 @@ func TestWorkName(t *testing.T) {
 		t.Error("two Applications with long names share a work")
 	}
 	for _, name := range []string{a, b, WorkName(strings.Repeat("a.", 126), "0a1b2c3d"), WorkName("a"+strings.Repeat("-", 250)+"a", "0")} {
-		// The work agent puts the SHA-256 of the hub and a hyphen before it.
+		// The work agent adds the SHA-256 of the hub and a hyphen in front.
 		if errs := validation.IsDNS1123Subdomain(strings.Repeat("0", 64) + "-" + name); len(errs) > 0 {
 			t.Errorf("no AppliedManifestWork can be called after %s (%d characters): %v", name, len(name), errs)
 		}
@@ -100,7 +100,7 @@ func TestLabelValue(t *testing.T) {
 }
 
 func TestApplicationSetHash(t *testing.T) {
-	// Known to every consumer of the label: sha1 of "argocd/guestbook".
+	// Every consumer of the label uses this value, the sha1 of "argocd/guestbook".
 	const want = "ddec52f9f031bdc3c2403deacb85a7288a2c2fb7"
 	if got := ApplicationSetHash("argocd", "guestbook"); got != want {
 		t.Errorf("got %s", got)

@@ -34,7 +34,7 @@ func TestReadLeavesOutWhatIsOutOfBounds(t *testing.T) {
 	for name, test := range map[string]struct {
 		why    string
 		change func(*Application)
-		want   *Application // nil: none of it
+		want   *Application // nil for no entry
 	}{
 		"long name":             {"a name is no place for 300 KiB, and cut it would be another one", func(a *Application) { a.Resources[0].Name = long }, without(true, false)},
 		"long kind":             {"the same", func(a *Application) { a.Resources[0].Kind = long }, without(true, false)},
@@ -90,8 +90,8 @@ func TestReadLeavesOutWhatIsOutOfBounds(t *testing.T) {
 	}
 }
 
-// Whatever a report says, it is read as encoding/json reads it.
-// Rows of one list share it in memory, in both versions' spelling of what is absent.
+// Applications with equal lists share one list in memory. Read accepts how both schema versions write an
+// absent list.
 func TestReadSharesLists(t *testing.T) {
 	s := NewStore(t.TempDir())
 	list := []Resource{{APIVersion: "v1", Kind: "Service", Name: "ui"}}
@@ -117,7 +117,7 @@ func TestReadSharesLists(t *testing.T) {
 	}
 }
 
-// Entries that are nothing but brackets take no memory.
+// Read keeps no memory for empty entries.
 func TestReadIsBounded(t *testing.T) {
 	for name, content := range map[string]string{
 		"rows":       `{"schemaVersion":2,"namespace":"a","name":"b","applications":[{}%s]}`,
@@ -141,7 +141,7 @@ func TestReadIsBounded(t *testing.T) {
 	}
 }
 
-// heap returns by how many bytes what is alive grows.
+// heap returns the growth of the live heap in bytes.
 func heap(work func()) int64 {
 	var before, after runtime.MemStats
 	runtime.GC()

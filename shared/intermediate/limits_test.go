@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// The containers of the pod may run as different users of one group.
+// The group may read a report, because the containers of the pod may run as different users of one group.
 func TestTheGroupMayRead(t *testing.T) {
 	s := NewStore(t.TempDir())
-	for range 2 { // made, then replaced
+	for range 2 { // created, then replaced
 		if err := s.Write(sample()); err != nil {
 			t.Fatal(err)
 		}

@@ -35,8 +35,8 @@ func sample() *Report {
 	}
 }
 
-// A released version's file must be readable for good: its golden file is never
-// edited. A new schema version adds a file and keeps the old ones.
+// The file of a released version stays readable, so its golden file is never edited. A new schema version
+// adds a file and keeps the old ones.
 func TestGoldenFiles(t *testing.T) {
 	for version, file := range map[int]string{1: "v1.json", 2: "v2.json"} {
 		data, err := os.ReadFile(filepath.Join("testdata", file))
@@ -217,8 +217,8 @@ func TestFailedWriteKeepsTheOldReport(t *testing.T) {
 	if err := s.Write(sample()); err != nil {
 		t.Fatal(err)
 	}
-	// A directory of the report's name stands in for a file that cannot be replaced:
-	// the tests may run as root, whom no permission stops.
+	// A directory with the report's name prevents the replacement. The tests may run as root, so permissions
+	// cannot prevent it.
 	if err := os.Mkdir(filepath.Join(s.dir, "a_b.json"), 0o750); err != nil {
 		t.Fatal(err)
 	}
@@ -236,8 +236,8 @@ func TestFailedWriteKeepsTheOldReport(t *testing.T) {
 	}
 }
 
-// A full disk is an error of the write, and the old report stays. The limit on the
-// size of a file is the one kind of full disk that a test can make without rights.
+// If the disk is full, Write returns an error and the old report stays. The test uses the limit on the file
+// size, because it needs no rights.
 func TestFullDisk(t *testing.T) {
 	s := NewStore(t.TempDir())
 	if err := s.Write(sample()); err != nil {

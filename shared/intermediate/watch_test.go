@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// soon is how long a change may take to be reported: no longer than to the next scan.
+// soon is the longest time until a change is reported, which is the time to the next scan.
 const soon = scanEvery + time.Millisecond
 
 type watched struct {
@@ -104,7 +104,7 @@ func testDirectory(t *testing.T) {
 	}
 }
 
-// What stood in the way of a read may pass without a trace in the file.
+// Watch retries a failed read, because its cause may end without a change of the file.
 func TestWatchTriesAgainWhatCouldNotBeRead(t *testing.T) { synctest.Test(t, testTriesAgain) }
 
 func testTriesAgain(t *testing.T) {
@@ -115,7 +115,7 @@ func testTriesAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	told := map[Key]int{}
-	var before map[Key]int // what was reported when the directory had been listed
+	var before map[Key]int // the reported keys when the directory had been listed
 	err := s.Watch(ctx, func(namespace, name string) error {
 		k := Key{namespace, name}
 		told[k]++
@@ -143,8 +143,8 @@ func testTriesAgain(t *testing.T) {
 	}
 }
 
-// An idle directory of a hundred reports is scanned every second for as long as the
-// process lives: 1 ms an operation would be 0.1 % of a core.
+// Watch scans an idle directory of a hundred reports every second. With 1 ms an operation, that is 0.1 % of a
+// core.
 func BenchmarkIdleScan(b *testing.B) {
 	s := NewStore(b.TempDir())
 	for i := range 100 {

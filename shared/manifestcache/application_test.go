@@ -17,7 +17,7 @@ import (
 
 const testLimit = 500 << 10
 
-// Tenants decide how large their Applications are, not how much memory they take.
+// The cache bounds the memory for an Application, however large a tenant makes it.
 func TestTrimApplication_boundsWhatIsKept(t *testing.T) {
 	pulled := func(a *argocd.Application) {
 		a.Labels, a.Annotations = map[string]string{contract.PullLabel: "true"}, map[string]string{contract.ClusterAnnotation: "cluster1"}

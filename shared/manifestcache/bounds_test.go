@@ -21,8 +21,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// hostile returns a work of 1.4 MB as a watch decodes it. What differs between any
-// two of them is in every text, so that nothing is shared by chance.
+// hostile returns a work of 1.4 MB, as a watch decodes it. Every text contains serial, so that two works
+// share nothing by chance.
 func hostile(t *testing.T, serial int, everything bool) *workv1.ManifestWork {
 	t.Helper()
 	long := func(n int) string { return strings.Repeat(fmt.Sprintf("%06d", serial), n/6) }
@@ -69,7 +69,7 @@ func str(name, value string) workv1.FeedbackValue {
 	return workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}}
 }
 
-// A managed cluster does not decide how much memory the hub takes.
+// The works of a hostile managed cluster take little memory on the hub.
 func TestHostileWorksCostLittle(t *testing.T) {
 	const works = 50
 	for name, c := range map[string]struct {
@@ -95,8 +95,8 @@ func TestHostileWorksCostLittle(t *testing.T) {
 	}
 }
 
-// The proof of a work's owner stays, whatever an agent adds to it. Keys of later versions of the
-// pull model may be added while there is room.
+// Compact keeps the annotations that prove the owner of a work, whatever an agent adds. It keeps keys of
+// later versions of the pull model while there is room.
 func TestMetadataIsBounded(t *testing.T) {
 	full := usual()
 	full.Annotations[contract.KeyPrefix+"later"] = "kept"
@@ -115,8 +115,8 @@ func TestMetadataIsBounded(t *testing.T) {
 	}
 }
 
-// Invalid names are no ApplicationSet and no Application of a row. deliver still finds whom they
-// name, to remove the work.
+// An invalid name results in no ApplicationSet and no hub name. Claimant still returns the named Application,
+// so that deliver can remove the work.
 func TestNamesAreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason, set, hubName string
@@ -142,7 +142,7 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// usual is the work of an Application that is as it should be.
+// usual returns the work of a healthy and synced Application.
 func usual() *workv1.ManifestWork {
 	full := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "cluster1", Name: "guestbook-cluster1-1a2b3", UID: "0f2a3b4c-1111-4222-a333-0123456789ab", ResourceVersion: "123456", Generation: 1,
@@ -167,9 +167,9 @@ func usual() *workv1.ManifestWork {
 	return full
 }
 
-// The usual work is small, and shares what it has in common with others.
+// The usual work is small, and shares its common parts with other works.
 func TestCompact_usualWorkIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(Work{}); size > 352 { // a size of the runtime's
+	if size := unsafe.Sizeof(Work{}); size > 352 { // a size class of the Go runtime
 		t.Errorf("a Work has %d bytes, want at most 352", size)
 	}
 	one, _ := Compact(usual(), nil)
@@ -187,7 +187,7 @@ func BenchmarkCompact(b *testing.B) {
 	}
 }
 
-// heap returns the bytes that are kept.
+// heap returns the bytes of the live heap.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

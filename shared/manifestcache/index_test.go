@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// carrying returns a work of ours for team/app that delivers an Application.
+// carrying returns a pulled work of team/app that delivers an Application.
 func carrying(cluster, name string, delivers *types.NamespacedName) *Work {
 	w, _ := Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: cluster, Name: name, UID: types.UID(cluster + name), Labels: map[string]string{contract.PullLabel: "true"},
@@ -50,7 +50,7 @@ func TestDelivers(t *testing.T) {
 	}
 }
 
-// indexed returns an index over works, as an informer's store has it.
+// indexed returns an index over works, with the store of an informer.
 func indexed(t *testing.T, works ...*Work) *Index {
 	t.Helper()
 	store := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc})
@@ -96,7 +96,8 @@ func TestDelivering(t *testing.T) {
 	}
 }
 
-// Works are found by the AppProject that they carry, of strangers and unread ones none.
+// Carrying finds works by their AppProject. It finds no foreign works, and no works with an unknown
+// AppProject.
 func TestCarrying(t *testing.T) {
 	work := func(name, project string, labels map[string]string) *Work {
 		w, _ := Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
@@ -119,7 +120,7 @@ func TestCarrying(t *testing.T) {
 	}
 }
 
-// Many Applications share a place in the index; each finds its own works, wherever they are.
+// Many Applications share a bucket of the index. Of returns the works of one Application on any cluster.
 func TestIndex(t *testing.T) {
 	const apps, clusters = 3 * buckets, 7
 	var works []*Work

@@ -49,8 +49,7 @@ func TestEditsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// What many objects have in common they have once, also after many others have come
-// and gone.
+// Objects share equal parts in memory, even after the cache has stored and dropped many other objects.
 func TestCommonPartsAreShared(t *testing.T) {
 	for round := range 3 {
 		spec := fmt.Sprintf(`{"source":{"path":"%d"}}`, round)
@@ -95,8 +94,8 @@ func TestTrimApplication(t *testing.T) {
 	}
 }
 
-// Applications of one ApplicationSet have their owner and finalizers once; a flag of an
-// owner is a difference.
+// Applications of one ApplicationSet share their owners and finalizers. Owners that differ in a flag are not
+// shared.
 func TestOwnersAreShared(t *testing.T) {
 	yes, no := true, false
 	owners := func(controller *bool) []metav1.OwnerReference {

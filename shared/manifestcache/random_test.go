@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// maker makes works as agents write them, and as none does.
+// maker generates random works, valid ones and ones that no agent writes.
 type maker struct{ *rand.Rand }
 
 func pick[T any](m maker, of ...T) T { return of[m.IntN(len(of))] }
@@ -32,7 +32,7 @@ func (m maker) text() string {
 	return pick(m, "", "a", "True", "ünï\x00\xff", strings.Repeat("long ", 400), "-1", "one\nline", fmt.Sprint("text-", m.IntN(1e6)))
 }
 
-// note is a text that leaves room for others beside it.
+// note returns a text that leaves room for other texts.
 func (m maker) note() string {
 	s := m.text()
 	return s[:min(len(s), 300)]
@@ -119,7 +119,7 @@ func (m maker) work() *workv1.ManifestWork {
 	return w
 }
 
-// Whatever a work contains, the kept form gives the same results.
+// Whatever a work contains, its cached form gives the same results.
 func TestCompact_keepsWhatIsRead(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(1, 2))}
 	for i := range 1000 {
@@ -135,7 +135,7 @@ func TestCompact_keepsWhatIsRead(t *testing.T) {
 		for _, cluster := range []status.Cluster{{Name: "cluster1", Exists: true, Available: true}, {Name: "cluster1"}} {
 			whole := full
 			if name := full.Annotations[contract.HubNameAnnotation]; contract.Name(name, &contract.Rejected{}) != name {
-				whole = trimmed // what can be no name is found nowhere once it is trimmed
+				whole = trimmed // a trimmed work is not found by an invalid name
 			}
 			if diff := cmp.Diff(status.Work(whole, cluster), kept.Observe(cluster), cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("work %d (-whole +kept):\n%s", i, diff)
@@ -151,7 +151,7 @@ func TestCompact_keepsWhatIsRead(t *testing.T) {
 	}
 }
 
-// fields are the fields of a work that are read, other than by package status.
+// fields are the fields of a work that other packages than status read.
 type fields struct {
 	Metadata metav1.ObjectMeta
 	Applied  bool
@@ -170,7 +170,7 @@ func fieldsOf(w *Work) fields {
 	return f
 }
 
-// asRead looks for the same in a trimmed work, which its agent has refused or not.
+// asRead returns the same fields of a trimmed work, which its agent may have refused.
 func asRead(w *workv1.ManifestWork, refused bool) fields {
 	f := fields{Metadata: w.ObjectMeta, Values: map[string]string{}}
 	if refused {

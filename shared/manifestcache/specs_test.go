@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// withSpec returns a pulled Application whose spec, of about size bytes, is told from others by text.
+// withSpec returns a pulled Application with a spec of about size bytes, in which text is unique.
 func withSpec(namespace, name, text string, size int) *argocd.Application {
 	return &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name), Labels: map[string]string{contract.PullLabel: "true"}},
@@ -26,7 +26,7 @@ func withSpec(namespace, name, text string, size int) *argocd.Application {
 	}
 }
 
-// bounded returns bounds, and what they have reported last.
+// bounded returns new Specs, and the number of omitted specs that they reported last.
 func bounded() (s *Specs, omitted *int) {
 	omitted = new(int)
 	return NewSpecs(func(app *argocd.Application) string { return fmt.Sprint(len(app.Spec)) }, func(n int) { *omitted = n }), omitted
@@ -40,7 +40,7 @@ func kept(t *testing.T, s *Specs, app *argocd.Application) *argocd.Application {
 	return app
 }
 
-// 500 Applications just under the limit of a delivery are 250 MB, and a tenant can create them.
+// 500 Applications just under the size limit of a delivery have 250 MB. A tenant can create them.
 func TestSpecs_boundWhatATenantTakes(t *testing.T) {
 	const applications, size = 500, 499 << 10
 	s, omitted := bounded()
@@ -72,7 +72,7 @@ func TestSpecs_boundWhatATenantTakes(t *testing.T) {
 }
 
 func TestSpecs_keep(t *testing.T) {
-	const large = 32 << 10 // four of them are all that a namespace may have
+	const large = 32 << 10 // a namespace may have four of them
 	fill := func(t *testing.T, s *Specs, n int) {
 		t.Helper()
 		for i := range n {
@@ -130,7 +130,7 @@ func TestSpecs_keep(t *testing.T) {
 	}
 }
 
-// Whatever Applications come, change and go, what is counted is what is kept.
+// The counted bytes equal the kept bytes, after any creations, changes and deletions of Applications.
 func TestSpecs_countWhatTheyKeep(t *testing.T) {
 	s, omitted := bounded()
 	s.most, s.mostInNamespace = 2<<20, 1<<20
@@ -145,7 +145,7 @@ func TestSpecs_countWhatTheyKeep(t *testing.T) {
 			continue
 		}
 		cached[app.UID] = s.keep(app)
-		if r.IntN(5) == 0 { // a resync transforms what is cached
+		if r.IntN(5) == 0 { // a resync of the informer transforms a cached object
 			app.Spec = cached[app.UID]
 			cached[app.UID] = s.keep(app)
 		}
@@ -171,7 +171,7 @@ func TestSpecs_countWhatTheyKeep(t *testing.T) {
 	}
 }
 
-// What was kept of a spec that has grown too large for a ManifestWork is given back.
+// If a spec has become too large for a ManifestWork, its kept bytes are released.
 func TestSpecs_releaseWhatGrewTooLarge(t *testing.T) {
 	const limit = 200 << 10
 	s, _ := bounded()

@@ -22,7 +22,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// aWork is of the size that the hub's works have in the field, some 8 KB.
+// aWork returns a work of the usual size on a hub, some 8 KB.
 func aWork() *workv1.ManifestWork {
 	work := &workv1.ManifestWork{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "work.open-cluster-management.io/v1", Kind: "ManifestWork"},
@@ -83,7 +83,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkClientGo is the measure for BenchmarkDecode.
+// BenchmarkClientGo is the reference for BenchmarkDecode.
 func BenchmarkClientGo(b *testing.B) {
 	events := stream(b, benchEvents)
 	scheme := runtime.NewScheme()

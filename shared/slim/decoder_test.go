@@ -105,7 +105,7 @@ func told(object runtime.Object) string {
 	return "?"
 }
 
-// An event that never ends is given up.
+// The decoder rejects an event that never ends.
 func TestDecodeIsBounded(t *testing.T) {
 	endless := io.MultiReader(strings.NewReader(`{"type":"ADDED","object":{"spec":[`), &repeated{text: []byte(strings.Repeat("1,", 1<<19) + "\n")})
 	d := newDecoder(io.NopCloser(endless), func(w *slimWork) runtime.Object { return w.work() })

@@ -19,12 +19,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// An API server without WatchList is listed by pages, and what one page has is trimmed before
-// the next is requested. After the pages of one state have expired, all of it is listed again.
+// If the API server has no WatchList, the informer lists by pages, and trims a page before it requests the
+// next. If the pages have expired, the informer lists everything again.
 func TestInformers_listByPages(t *testing.T) {
 	const objects = 2*pageSize + 100
 	for name, test := range map[string]struct {
-		expired string // this page, once
+		expired string // the page that expires once
 		want    []string
 	}{
 		"pages":   {want: []string{"500 from  after 0", "500 from 500 after 500", "500 from 1000 after 1000"}},

@@ -48,8 +48,8 @@ func source(t *testing.T, config *rest.Config) Source {
 	return s
 }
 
-// A slim cache holds what client-go's holds, but for what is left out, from the
-// first list through every change.
+// A slim cache has the same objects as client-go's cache, without the skipped fields, from the first list
+// through every change.
 func TestCacheIsTheSame(t *testing.T) {
 	direct, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
@@ -167,7 +167,7 @@ func contents(t *testing.T, c cache.Cache) []workv1.ManifestWork {
 	return sorted
 }
 
-// A refusal reaches the Reflector as the API server's own error.
+// If the API server refuses a watch, the Reflector gets the API server's own error.
 func TestRefused(t *testing.T) {
 	unauthorized := rest.CopyConfig(config)
 	unauthorized.Impersonate.UserName = "nobody"
@@ -176,7 +176,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A watch from a version that the API server has forgotten ends with that error.
+// A watch from an expired version ends with the API server's error.
 func TestExpired(t *testing.T) {
 	w, err := source(t, config).watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
 	if err == nil {

@@ -26,7 +26,7 @@ var (
 	workKind = schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", Kind: "ManifestWork"}
 )
 
-// clients returns the usual client, a slim one, and what the slim one was last answered.
+// clients returns the default client, a slim client, and the last answer to the slim client.
 func clients(t *testing.T) (usual, slim client.Client, answer *strings.Builder) {
 	t.Helper()
 	answer = &strings.Builder{}
@@ -68,8 +68,8 @@ func work(namespace, name, payload string) *workv1.ManifestWork {
 	return w
 }
 
-// It writes what the default client writes, and the object has the API server's metadata, although
-// the API server did not return it.
+// The slim client writes the same object as the default client. The object then has the API server's
+// metadata, although the API server did not return the object.
 func TestLikeTheUsualClient(t *testing.T) {
 	usual, slim, answer := clients(t)
 	ctx := t.Context()
@@ -144,7 +144,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Other kinds, and objects without a type of their own, are written as usual.
+// The slim client writes other kinds and unstructured objects like the default client.
 func TestOthersAsUsual(t *testing.T) {
 	_, slim, answer := clients(t)
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}, Data: map[string]string{"a": "b"}}

@@ -18,8 +18,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// These are the worst reports of a cluster, edit by edit. The result is the same whether the report
-// was trimmed before or not, and it is short.
+// Each case edits a work into one of the worst reports of a cluster. The result is short, and the same
+// whether or not the report was trimmed.
 func TestHostileWork(t *testing.T) {
 	long := strings.Repeat("x\x1by\u202e", 200<<10)
 	condition := func(kind string, status metav1.ConditionStatus) metav1.Condition {
@@ -103,7 +103,7 @@ func hostileCluster(long string) *clusterv1.ManagedCluster {
 	return c
 }
 
-// A cluster's texts have the same limit in the cache as in a message.
+// The texts of a ManagedCluster have the same limit in the cache as in a message.
 func TestTrimCluster(t *testing.T) {
 	c := hostileCluster(strings.Repeat("x", 1<<20))
 	want := ClusterOf("c1", c)
@@ -116,7 +116,7 @@ func TestTrimCluster(t *testing.T) {
 	}
 }
 
-// The Application of a work is the first one that is reported. Further ones do not count.
+// Only the first reported Application of a work counts.
 func TestOneApplicationCounts(t *testing.T) {
 	w := work(func(w *workv1.ManifestWork) {
 		m := &w.Status.ResourceStatus.Manifests

@@ -10,8 +10,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Resourcesync and aggregation had a rule each; most cases here are those in which
-// the two differed, or in which both failed.
+// resourcesync and aggregation use one rule. Earlier they had a rule each. In most of these cases the two
+// rules differed, or both were wrong.
 func TestRepeatsOperationError(t *testing.T) {
 	const (
 		reason  = `error validating data: unknown field "spec.x"`

@@ -61,8 +61,8 @@ func TestFirstResource(t *testing.T) {
 	}
 }
 
-// What was compared and what the last operation synced survive the small form in which they
-// are kept, be they the same or not.
+// The compact form keeps the compared revisions and the revisions of the last operation, whether or not they
+// are equal.
 func TestRevisions(t *testing.T) {
 	const phase, started = "operationStatePhase", "operationStateStartedAt"
 	type revisions struct {

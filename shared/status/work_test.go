@@ -23,7 +23,7 @@ var (
 	down      = Cluster{Name: "c1", Exists: true, Since: lost, Message: "Registration agent stopped updating its lease."}
 )
 
-// a work that was applied and reports a healthy Application, changed by edits.
+// work returns an applied work that reports a healthy Application, changed by edits.
 func work(edits ...func(*workv1.ManifestWork)) *workv1.ManifestWork {
 	w := &workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{

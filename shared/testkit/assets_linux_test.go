@@ -18,8 +18,8 @@ import (
 
 const victimVariable = "MULTICLUSTER_INTEGRATIONS_TEST_VICTIM"
 
-// TestMain is also the killed test binary of the test: it starts a control plane, reports where,
-// and waits.
+// TestMain is also the test binary that the test kills: it starts a control plane, reports its folder, and
+// waits.
 func TestMain(m *testing.M) {
 	if os.Getenv(victimVariable) == "" {
 		os.Exit(m.Run())
@@ -53,7 +53,7 @@ func TestNothingSurvivesAKilledTest(t *testing.T) {
 	if err := victim.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	_ = victim.Wait() // it was killed
+	_ = victim.Wait() // the test has killed it
 
 	Eventually(t, "the end of what it started", func() error {
 		if running := processesIn(t, folder); len(running) > 0 {
@@ -66,7 +66,7 @@ func TestNothingSurvivesAKilledTest(t *testing.T) {
 	})
 }
 
-// processesIn returns the command lines of processes started from a folder.
+// processesIn returns the command lines of the processes with a program in a folder.
 func processesIn(t *testing.T, folder string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -21,7 +21,7 @@ import (
 
 const cachedSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
 
-// cachedApplication is an Application that is to be delivered.
+// cachedApplication returns an Application with the pull label and the cluster annotation.
 func cachedApplication() *argocd.Application {
 	return &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
@@ -33,7 +33,7 @@ func cachedApplication() *argocd.Application {
 	}
 }
 
-// storedWork is a work as it comes from the API server, with an agent's status.
+// storedWork returns a ManifestWork as the API server returns it, with the status that a work agent writes.
 func storedWork(tb testing.TB, i int) *workv1.ManifestWork {
 	tb.Helper()
 	app := cachedApplication()
@@ -74,7 +74,7 @@ func TestCachedWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	var object any = stored
-	for range 2 { // a resync transforms again
+	for range 2 { // a resync of the informer transforms the object again
 		if object, err = transform(object); err != nil {
 			t.Fatal(err)
 		}
@@ -98,12 +98,12 @@ func TestCachedWork(t *testing.T) {
 		},
 	} {
 		if _, err := transform(odd); err != nil {
-			t.Errorf("%s: %v", name, err) // an error here would lose the event
+			t.Errorf("%s: %v", name, err) // after an error the informer would lose the event
 		}
 	}
 }
 
-// A spec with a request is hashed with it and without.
+// The hash of a spec covers the operation request. The base hash does not.
 func TestCachedWorkWithRequest(t *testing.T) {
 	app := cachedApplication()
 	bare, err := payload.ManifestWork(payload.Inputs{Application: app})

@@ -16,7 +16,7 @@ func TestPatch(t *testing.T) {
 		reason string
 		status string
 		want   Fields
-		patch  string // of status; empty: no patch
+		patch  string // of status, or empty for no patch
 		err    bool
 	}{
 		"settled": {

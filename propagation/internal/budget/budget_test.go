@@ -24,14 +24,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// objects is a hub that has the objects of these names, with their annotations, and one
-// ConfigMap.
+// objects is a hub with the objects in names, with their annotations, and with one ConfigMap.
 type objects struct {
 	client.Client
 	names  map[types.NamespacedName]map[string]string
 	stored *corev1.ConfigMap
 	writes int
-	// unreadable and unwritable is the ConfigMap.
+	// unreadable and unwritable are the errors of reading and writing the ConfigMap.
 	unreadable, unwritable error
 }
 
@@ -80,21 +79,21 @@ func (o *objects) write(c client.Object, version string) error {
 	return nil
 }
 
-// recorder keeps the Events that are recorded.
+// recorder keeps the recorded Events.
 type recorder struct{ events []string }
 
 func (r *recorder) Eventf(on, _ runtime.Object, _, reason, _, note string, args ...any) {
 	r.events = append(r.events, fmt.Sprintf("%+v %s %s", on, reason, fmt.Sprintf(note, args...)))
 }
 
-// played is a budget whose worker a test plays.
+// played is a Budget without its worker. The test runs each step itself.
 type played struct {
 	*Budget
 	t    *testing.T
 	hub  *objects
 	told *recorder
 	at   time.Time
-	// wait is what Prepare returns.
+	// Prepare returns wait.
 	wait time.Duration
 }
 
@@ -109,7 +108,7 @@ func play(t *testing.T, hub *objects) *played {
 	return p
 }
 
-// steps lets time pass in steps of a second, and returns how often something was written.
+// steps runs one step a second for the duration d, and returns the number of writes.
 func (p *played) steps(d time.Duration) int {
 	p.t.Helper()
 	before := p.hub.writes
@@ -137,7 +136,8 @@ func setOf(namespace, name string, annotations map[string]string) *metav1.Partia
 
 var ended = decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
 
-// Nothing is judged before every Application was planned, so that the whole damage is known.
+// The budget allows no deletion before Prepare has planned every Application. Before, it cannot count all
+// pending deletions.
 func TestBudget_prepares(t *testing.T) {
 	p := play(t, newHub())
 	p.wait = time.Minute
@@ -157,7 +157,7 @@ func TestBudget_prepares(t *testing.T) {
 	}
 }
 
-// What cannot be stored does not go, and what is stored goes on after a restart.
+// The budget allows no deletion that it cannot store. A stored deletion stays allowed after a restart.
 func TestBudget_needsItsMemory(t *testing.T) {
 	for name, set := range map[string]func(*objects, error){
 		"unreadable": func(o *objects, err error) { o.unreadable = err },
@@ -183,7 +183,7 @@ func TestBudget_needsItsMemory(t *testing.T) {
 			}
 			set(hub, nil)
 			p.steps(time.Second)
-			if n := len(p.report(t.Context(), nil, false)); n != 0 { // it may go, and waits for nothing
+			if n := len(p.report(t.Context(), nil, false)); n != 0 { // the deletion is allowed, so no Application waits
 				t.Errorf("%d Applications are concerned", n)
 			}
 			if v := p.Set(planOf("app", ended)); !v.Allowed[one] || v.Held != "" {
@@ -191,7 +191,7 @@ func TestBudget_needsItsMemory(t *testing.T) {
 			}
 			again := play(t, hub)
 			again.at = p.at
-			again.Set(planOf("app", ended)) // before anything is read
+			again.Set(planOf("app", ended)) // before the budget has read its ConfigMap
 			before := hub.writes
 			again.steps(0)
 			if v := again.Set(planOf("app", ended)); !v.Allowed[one] || hub.writes != before {
@@ -201,7 +201,8 @@ func TestBudget_needsItsMemory(t *testing.T) {
 	}
 }
 
-// Another writer's records count: what was not stored is judged again.
+// If another process has written the ConfigMap, the write fails. The budget reads the records of the other
+// process and decides again.
 func TestBudget_conflict(t *testing.T) {
 	hub := newHub()
 	first, second := play(t, hub), play(t, hub)
@@ -224,7 +225,7 @@ func TestBudget_conflict(t *testing.T) {
 	}
 }
 
-// A tenant that changes its mind all the time makes propagation write every ten seconds.
+// A tenant changes its hold every second. The budget writes its ConfigMap about every ten seconds.
 func TestBudget_storesSeldom(t *testing.T) {
 	p := play(t, newHub("team"))
 	p.steps(0)
@@ -246,8 +247,7 @@ func TestBudget_storesSeldom(t *testing.T) {
 	}
 }
 
-// A permission that moves returns within a moment, so nothing is stored. A permission that stays
-// lost is stored.
+// A permission that returns within a few seconds is not stored. A permission that stays lost is stored.
 func TestBudget_storesClocks(t *testing.T) {
 	p := play(t, newHub())
 	p.steps(0)
@@ -270,8 +270,8 @@ func TestBudget_storesClocks(t *testing.T) {
 	}
 }
 
-// What an ApplicationSet holds outlives it. The annotation of an existing one takes precedence,
-// also after a restart.
+// The hold of an ApplicationSet outlives the ApplicationSet. The annotation of an existing ApplicationSet
+// takes precedence, also after a restart.
 func TestBudget_outlives(t *testing.T) {
 	hub := newHub("team")
 	key := types.NamespacedName{Namespace: "team", Name: "guestbook"}
@@ -303,7 +303,7 @@ func TestBudget_outlives(t *testing.T) {
 	}
 }
 
-// Whoever deletes an ApplicationSet gets an Event about what ended with it.
+// If an override or a pause ends with a deleted ApplicationSet, its Namespace gets an Event.
 func TestBudget_gone(t *testing.T) {
 	approve, hold := until("approve", time.Hour), until("hold", time.Hour)
 	for reason, c := range map[string]struct {
@@ -331,7 +331,7 @@ func TestBudget_gone(t *testing.T) {
 	}
 }
 
-// An Event of a hold is on an object that is there, and names the Namespace to approve on.
+// A hold records one Event. The Event is on an existing object and names the Namespace to annotate.
 func TestReporter_namesObjectToAnnotate(t *testing.T) {
 	figures := holding{Since: time.Unix(1, 0), Pending: 12, Deliveries: 12, Limit: 10}
 	team := heldBack{Lane: tenant(set), holding: figures}

@@ -44,7 +44,7 @@ func TestRecords_survive(t *testing.T) {
 	}
 }
 
-// What the hub's limit holds together takes some 20 bytes a group.
+// A hold of the whole hub stores about 20 bytes for each group in it.
 func TestRecords_fit(t *testing.T) {
 	all := laneRecord{Held: &holding{Since: start}}
 	for i := range 5000 {
@@ -55,7 +55,7 @@ func TestRecords_fit(t *testing.T) {
 	}
 }
 
-// The records of the former format, in which a group had one limit for everything, count for both lanes.
+// In the former format a group had one limit for all deletions. Its records count for both lanes.
 func TestRecords_former(t *testing.T) {
 	got, err := decodeFormerRecords(`{
 		"/":{"withdrawn":[{"at":"2026-11-21T12:00:00Z","n":7}]},
@@ -107,9 +107,9 @@ func TestNotes_survive(t *testing.T) {
 	delete(want, "no-uid-of-ours")
 	delete(want, strangeCase)
 	nowhere := notes[uid(5)]
-	nowhere.Lane.Group = decide.Group{} // the work knows its cluster
+	nowhere.Lane.Group = decide.Group{} // not stored: the namespace of the ManifestWork is the cluster
 	elsewhere := notes[uid(6)]
-	elsewhere.Allowed, elsewhere.Lane = false, decide.Lane{} // not in a lane of its owner: judged anew
+	elsewhere.Allowed, elsewhere.Lane = false, decide.Lane{} // the lane is not its owner's, so the budget decides again
 	want[uid(5)], want[uid(6)] = nowhere, elsewhere
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v: %s", err, diff)
@@ -124,7 +124,7 @@ func TestNotes_survive(t *testing.T) {
 	}
 }
 
-// strangeCase has the form of a UID of an API server, and letters that those do not have.
+// strangeCase has the form of a UID, with upper-case letters that no API server writes.
 const strangeCase = types.UID("ABCDEF00-0000-4000-8000-000000000000")
 
 func gobOf(t *testing.T, groups ...storedGroup) []byte {

@@ -152,7 +152,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// An approval lifts no limit after its end, also in a plan that was made before.
+// An approval has no effect after its end, even if the plan was made before the end.
 func TestEvaluate_staleApproval(t *testing.T) {
 	w := newWorld(t, defaults)
 	w.add(set, 100)
@@ -239,7 +239,7 @@ func TestEvaluate_revocations(t *testing.T) {
 	}
 }
 
-// What one cluster brings about is held with that cluster, and keeps nothing elsewhere.
+// A hold of the deletions that one cluster causes does not hold deletions in other lanes.
 func TestEvaluate_clusters(t *testing.T) {
 	cluster := decide.Lane{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: "hostile"}}
 	w := newWorld(t, defaults)
@@ -269,7 +269,7 @@ func TestEvaluate_clusters(t *testing.T) {
 	w.want("nor what another cluster brings about", 30, false, quiet)
 }
 
-// small has twenty groups of eight.
+// small adds twenty groups of eight deliveries.
 func small(w *world) (groups []decide.Group) {
 	for i := range 20 {
 		g := decide.Group{Namespace: "team", Set: fmt.Sprint("small", i)}
@@ -304,8 +304,7 @@ func TestWholeHubIsHeld(t *testing.T) {
 	w.want("what was approved for the whole hub does not count for it", 168, false, one)
 }
 
-// A hold of the hub ends for the others once no more removals are left in it than any group may
-// lose, and nothing has changed for a minute.
+// A hold of the whole hub ends once at most ten removals are left in it and nothing has changed for a minute.
 func TestHubHoldEndsForTheRest(t *testing.T) {
 	w := newWorld(t, defaults)
 	groups := small(w)
@@ -331,7 +330,7 @@ func TestHubHoldEndsForTheRest(t *testing.T) {
 	w.want("ten go", 10, false, innocent)
 }
 
-// An approval of a group is no way around the limit of the hub.
+// An approval of a group does not exempt its deletions from the limit of the hub.
 func TestApprovedGroupsCountForTheHub(t *testing.T) {
 	w := newWorld(t, defaults)
 	w.add(set, 100)
@@ -358,7 +357,7 @@ func TestApprovedGroupsCountForTheHub(t *testing.T) {
 	w.want("until that has slid out", 51, false, tenant(other))
 }
 
-// However much of a group is held, and by whatever limit: others go on.
+// Held deletions of a group do not count for the hub, whichever limit holds them. Other groups continue.
 func TestHeldGroupsDoNotCountForTheHub(t *testing.T) {
 	w := newWorld(t, defaults)
 	w.add(set, 100)
@@ -387,8 +386,8 @@ func TestHeldGroupsDoNotCountForTheHub(t *testing.T) {
 	w.want("which holds them still", 6, true, tenant(groups[0]))
 }
 
-// Of forty, nine go, and nine a minute later once the first have slid out of the window. Nine at
-// a time, however often they are tried, never are more than ten within one.
+// Nine of forty deletions are allowed. Nine more are held until the first nine have left the window. Of the
+// rest, eleven at once are held and ten are allowed.
 func TestOfForty(t *testing.T) {
 	w := newWorld(t, defaults)
 	w.add(set, 40)
@@ -430,8 +429,8 @@ func TestNothingLeastAsksEachTime(t *testing.T) {
 	w.want("0% and least 0", 0, true, tenant(set))
 }
 
-// What is reported of a hold does not change while it lasts, or everything held would be
-// written again for each that joins.
+// The reported figures of a hold do not change while it lasts. Otherwise propagation would write every held
+// Application again for each deletion that joins.
 func TestHoldReportsTheSame(t *testing.T) {
 	w := newWorld(t, defaults)
 	w.add(set, 100)

@@ -13,16 +13,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
-// Pure is a budget without clients, for simulations.
+// Pure is a Budget without clients, for simulations.
 type Pure struct {
 	ledger *ledger
 	sets   sets
 }
 
-// Stored is what survives a restart.
+// Stored is the state that survives a restart.
 type Stored struct{ memory memory }
 
-// NewPure returns a budget that goes on from what was stored.
+// NewPure returns a Pure with the stored state.
 func NewPure(s Settings, stored Stored, now time.Time, grace time.Duration) *Pure {
 	p := &Pure{ledger: newLedger(s), sets: sets{}}
 	m := stored.clone().memory
@@ -41,7 +41,7 @@ func (s Stored) clone() Stored {
 	return Stored{m}
 }
 
-// Forget returns what was stored without what was allowed.
+// Forget returns the stored state without the allowed deletions.
 func (s Stored) Forget() Stored {
 	s = s.clone()
 	for uid, note := range s.memory.notes {
@@ -51,13 +51,13 @@ func (s Stored) Forget() Stored {
 	return s
 }
 
-// Note returns what is stored of a work.
+// Note returns the stored note of a work.
 func (s Stored) Note(uid types.UID) decide.Note { return s.memory.notes[uid] }
 
-// Works returns the works of which something is stored.
+// Works returns the UIDs of the works with a stored note.
 func (s Stored) Works() []types.UID { return slices.Sorted(maps.Keys(s.memory.notes)) }
 
-// Set, Note, GoneSince, Keys, Observe and Outlives are those of [Budget].
+// Set, Note, GoneSince, Keys, Observe and Outlives do the same as the methods of [Budget].
 func (p *Pure) Set(plan decide.Plan, now time.Time) decide.Verdict {
 	p.ledger.set(plan, now)
 	v := decide.Verdict{Allowed: map[types.UID]bool{}}
@@ -83,7 +83,7 @@ func (p *Pure) Outlives(set decide.Group, now time.Time) decide.Override {
 	return p.sets.override(set, now)
 }
 
-// End returns the lane of a planned end, and whether it is due.
+// End returns the lane of a planned deletion, and whether the deletion is due.
 func (p *Pure) End(uid types.UID) (lane decide.Lane, due bool) {
 	if w := p.ledger.works[uid]; w != nil && w.end != nil {
 		return w.end.lane, w.end.ends && w.end.due
@@ -91,12 +91,12 @@ func (p *Pure) End(uid types.UID) (lane decide.Lane, due bool) {
 	return decide.Lane{}, false
 }
 
-// Held reports whether a lane is held, by its own limit and by that of the hub.
+// Held reports whether its own limit holds a lane, and whether the limit of the hub holds it.
 func (p *Pure) Held(lane decide.Lane) (own, hub bool) {
 	return p.ledger.records[lane].Held != nil, slices.Contains(p.ledger.records[decide.Lane{Kind: lane.Kind}].Together, lane.Group)
 }
 
-// Judge judges, and has save store what is to be remembered before it counts.
+// Judge decides about the pending deletions. The decision counts only if save has stored it.
 func (p *Pure) Judge(unlimited bool, onCluster func(string) int, now time.Time, save func(Stored) bool) {
 	j := evaluate(p.ledger.state(unlimited, onCluster, now))
 	m := memory{records: j.records, sets: maps.Clone(p.sets)}

@@ -24,17 +24,17 @@ func key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "team", Name: name}
 }
 
-// planOf is the plan of an Application of set that is there.
+// planOf returns the plan of an existing Application in the group set.
 func planOf(name string, fates ...decide.Fate) decide.Plan {
 	return decide.Plan{Key: key(name), Group: set, Deliveries: min(1, len(fates)), Fates: fates}
 }
 
-// A clock continues over a restart, and counts for at most half a grace period, because the
-// permission may have returned while no process was running.
+// The clock of a lost permission continues after a restart. It counts for at most half a grace period,
+// because the permission may have returned while no process was running.
 func TestLedger_clocks(t *testing.T) {
 	for _, c := range []struct {
 		reason       string
-		before, want time.Duration // of the clock, before now
+		before, want time.Duration // start of the clock, before now
 	}{
 		{"longer than half a grace ago", time.Hour, grace / 2},
 		{"as long as a grace ago", grace, grace / 2},
@@ -60,8 +60,8 @@ func TestLedger_clocks(t *testing.T) {
 	}
 }
 
-// The owner of a work is stored while its Application exists. What the work names later may come
-// from its agent.
+// The ledger stores the owner of a work while its Application exists. An owner that the work names later may
+// come from its agent.
 func TestLedger_owner(t *testing.T) {
 	l := newLedger(defaults)
 	if note := l.note(one); !cmp.Equal(note, decide.Note{}) {
@@ -95,13 +95,13 @@ func TestLedger_owner(t *testing.T) {
 	}
 }
 
-// A plan replaces the one before. Works that it does not name any more are forgotten, and so is an
-// Application without works.
+// A plan replaces the earlier plan of its Application. The ledger forgets works that the new plan does not
+// name, and Applications without works.
 func TestLedger_set(t *testing.T) {
 	l := newLedger(defaults)
 	ends := decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
 	l.set(planOf("app", ends, decide.Fate{UID: two, Own: true, Clocks: map[decide.Why]time.Time{decide.NotBound: start}, Lane: admin(set)}), start)
-	if n := l.deliveries(set); n != 1 || // however many works name it
+	if n := l.deliveries(set); n != 1 || // one delivery, although two works name the Application
 		len(l.state(false, nil, start).ends) != 2 || !l.news || !l.unsaved {
 		t.Errorf("%d deliveries, ends %v, news %t", n, l.state(false, nil, start).ends, l.news)
 	}
@@ -110,7 +110,7 @@ func TestLedger_set(t *testing.T) {
 	if l.news || l.unsaved {
 		t.Error("the same plan again is news")
 	}
-	l.set(planOf("thief", decide.Fate{UID: two}), start) // the annotations of a work have changed
+	l.set(planOf("thief", decide.Fate{UID: two}), start) // the annotations of the work have changed
 	l.set(planOf("app", ends), start)
 	if note := l.note(two); !note.Known {
 		t.Errorf("the work that names another has %+v", note)
@@ -126,8 +126,8 @@ func TestLedger_set(t *testing.T) {
 	}
 }
 
-// An allowed end stays allowed in its lane, and in no other; not while something delays it,
-// and not once it has been none.
+// An allowed deletion stays allowed in its lane. The budget decides again if the lane changes, if the
+// deletion is held or paused, or if it was not due meanwhile.
 func TestLedger_allowed(t *testing.T) {
 	ends := decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
 	change := func(do func(*decide.Fate)) decide.Fate {
@@ -187,7 +187,8 @@ func TestLedger_allowed(t *testing.T) {
 	}
 }
 
-// A plan may change while a decision about the one before is stored.
+// The plan changes while the decision about the earlier plan is being stored. The decision has no effect on
+// the changed plan.
 func TestLedger_changedMeanwhile(t *testing.T) {
 	ends := decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
 	for reason, change := range map[string]func(*decide.Fate){
@@ -210,7 +211,7 @@ func TestLedger_changedMeanwhile(t *testing.T) {
 	}
 }
 
-// Stored notes that no plan has named for a window after the start are forgotten.
+// The ledger forgets a stored note that no plan has named for one window after the start.
 func TestLedger_forgets(t *testing.T) {
 	l := newLedger(defaults)
 	l.restore(laneRecords{}, workNotes{gone: {Known: true, Group: set}}, start, grace)
@@ -224,7 +225,8 @@ func TestLedger_forgets(t *testing.T) {
 	}
 }
 
-// If the ledger cannot decide, the waiting Applications get a message.
+// waiting returns the Applications with a due deletion in a lane. They get a message if the ledger cannot
+// decide.
 func TestLedger_waiting(t *testing.T) {
 	l := newLedger(defaults)
 	l.set(planOf("due", decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}), start)

@@ -14,15 +14,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
 
-// census is how many deliveries of a group there were at a time.
+// census is the number of deliveries of a group at a time.
 type census struct {
 	at time.Time
 	n  int
 }
 
-// Whatever users, controllers and restarts do: in no window does a lane, or a kind of lane over
-// the hub, lose more than its limit of the most deliveries that there were, unless it is
-// approved. What was allowed stays allowed, and nothing stays held that keeps the limit.
+// Users, controllers and restarts change the world at random. In no window does a lane lose more than its
+// limit of the most deliveries in that window, unless approved. The same applies to all lanes of a kind
+// together, with the limit of the hub. Allowed deletions stay allowed after a restart. No hold remains that
+// is within its limit.
 func TestNoWindowLosesMore(t *testing.T) {
 	r, n := steps.Random(t, 1500)
 	w := newWorld(t, defaults)
@@ -67,7 +68,7 @@ func TestNoWindowLosesMore(t *testing.T) {
 			w.revoke(g, 1+r.IntN(3))
 		case k < 64:
 			w.revoke(g, 1+r.IntN(60))
-		case k < 68: // it is mended
+		case k < 68: // the cause of all deletions is fixed
 			for _, g := range groups {
 				w.spare(g, 1000)
 			}
@@ -76,10 +77,10 @@ func TestNoWindowLosesMore(t *testing.T) {
 				w.live[uid].due = true
 				w.look(uid)
 			}
-		case k < 72: // agents are away, or back
+		case k < 72: // agents become unavailable, or available
 			w.slow = !w.slow
 			w.lookAtAll()
-		case k < 74: // an end changes lanes
+		case k < 74: // a deletion changes its lane
 			w.some(g, r.IntN(5), goes, func(d *delivery) { d.lane = admin(d.group) })
 		case k < 76:
 			w.some(g, r.IntN(10), goes, func(d *delivery) { d.paused = !d.paused })
@@ -105,8 +106,8 @@ func TestNoWindowLosesMore(t *testing.T) {
 	}
 }
 
-// rests fails when a second evaluation decides something else: it would be stored, and
-// reported, again and again.
+// rests fails if a second evaluation changes the records. The budget would store and report them again and
+// again.
 func (w *world) rests() {
 	w.t.Helper()
 	w.evaluate()
@@ -115,7 +116,7 @@ func (w *world) rests() {
 	}
 }
 
-// holdsNoMore fails when, an hour after the last change, something is held that keeps its limit.
+// holdsNoMore waits for an hour without changes, and fails if a lane within its limit is still held.
 func (w *world) holdsNoMore() {
 	w.t.Helper()
 	w.pass(time.Hour)
@@ -138,7 +139,7 @@ func (w *world) holdsNoMore() {
 	}
 }
 
-// restartKeepsAllowed restarts, and fails when an end is not allowed any more.
+// restartKeepsAllowed restarts the ledger, and fails if an allowed deletion is no longer allowed.
 func (w *world) restartKeepsAllowed(now bool) {
 	if !now {
 		return
@@ -158,7 +159,7 @@ func (w *world) restartKeepsAllowed(now bool) {
 	w.slow = slow
 }
 
-// check looks at each window that ends when an end was allowed.
+// check compares each window that ends with an allowed deletion with the limit.
 func (w *world) check(counts map[decide.Group][]census) {
 	w.t.Helper()
 	windows, checked := map[decide.Lane][]allowance{}, 0
@@ -188,7 +189,7 @@ func (w *world) check(counts map[decide.Group][]census) {
 	}
 }
 
-// most returns the most deliveries that there were between two times.
+// most returns the largest number of deliveries between two times.
 func most(list []census, from, to time.Time) (n int) {
 	for i, c := range list {
 		if ended := i+1 < len(list) && list[i+1].at.Before(from); !ended && !c.at.After(to) {

@@ -18,7 +18,7 @@ func until(word string, d time.Duration) string {
 	return word + " until " + start.Add(d).Format(time.RFC3339)
 }
 
-// Only a hold and an undo outlive their ApplicationSet, and a re-created one replaces them.
+// Only a hold and an undo outlive their ApplicationSet. A new value of the annotation replaces them.
 func TestSets_observe(t *testing.T) {
 	hold := until("hold", time.Hour)
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestSets_endByThemselves(t *testing.T) {
 	}
 }
 
-// However many a tenant writes, those of other namespaces are stored.
+// Many overrides in the namespace of one tenant do not displace the overrides of other namespaces.
 func TestSets_fit(t *testing.T) {
 	s := sets{{Namespace: "victim", Set: "guestbook"}: until("hold", time.Hour)}
 	for i := range 2000 {

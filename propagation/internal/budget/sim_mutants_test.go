@@ -17,13 +17,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// mutants break the rules one by one, each as an earlier version had it. What the simulation does
-// not find, or seldom, is a row of a table: lanes of tenants and administrators and of what is
-// unproven, one delivery for an Application, each work's own set, who set a mark, a name for each
-// identity, and how a renamed work ends.
+// Each of the mutants breaks one rule, as an earlier version did. Table tests cover the rules that the
+// simulation finds seldom or never. These rules concern the lanes of tenants, administrators and unproven
+// works, and one delivery for each Application. They also concern the owning set of a work, the writer of a
+// mark, a name for each identity, and renamed works.
 var mutants = map[string]struct {
 	mutant
-	found string // how the simulation says it
+	found string // prefix of the simulation's report
 }{
 	"a revocation asks the present wish only": {found: "REVOKE", mutant: mutant{facts: func(f *decide.Facts) {
 		for i := range f.Works {
@@ -101,7 +101,7 @@ func owner(f decide.Facts, i int) decide.Group {
 	return f.Works[i].Note.Group
 }
 
-// annotated returns a work with another annotation.
+// annotated returns a copy of a work with another value of an annotation.
 func annotated(w *manifestcache.Work, name, value string) *manifestcache.Work {
 	other := *w
 	other.Annotations = maps.Clone(w.Annotations)
@@ -114,7 +114,7 @@ func annotated(w *manifestcache.Work, name, value string) *manifestcache.Work {
 	return &other
 }
 
-// The simulation finds each rule that is broken.
+// The simulation finds the broken rule of each mutant.
 func TestSimulation_findsMutants(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(mutants)) {
 		t.Run(name, func(t *testing.T) {

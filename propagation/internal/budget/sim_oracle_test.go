@@ -17,14 +17,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// judge gets each deletion of a work, and decides from the true state, and not from the decisions,
-// whether it is allowed.
+// judge receives each deletion of a work. It decides from the true state of the world whether the deletion is
+// permitted, not from the decisions of propagation.
 func (w *world) judge(k *work, t decide.Fate) {
 	if w.spokes[k.obj.Namespace].hostile {
-		return // what its own agent could do anyway
+		return // the agent of this cluster could delete it anyway
 	}
 	a := w.apps[k.truth]
-	abandoned := a != nil && a.deleting && a.abandon // words of operators are not about it, pauses are
+	abandoned := a != nil && a.deleting && a.abandon // overrides do not apply to it, pauses do
 	byAdmin := w.holds(w.spaces[k.truth.Namespace], abandoned) || w.holds(w.spaces[hubSpace], abandoned)
 	byTenant, policy := w.tenantSays(k, a, abandoned)
 	since, unpermitted := w.unpermitted[k.uid()]
@@ -52,7 +52,7 @@ func (w *world) judge(k *work, t decide.Fate) {
 		}
 		cascade = false
 		if other.identity() == k.identity() {
-			byTenant, byAdmin, expected = false, false, "" // the other one owns it as well
+			byTenant, byAdmin, expected = false, false, "" // the other work owns the identity as well
 		} else if t.How.Orphan {
 			w.fail("BESIDE: %s stays beside %s, both with the same resources", k.uid(), other.uid())
 		}
@@ -75,8 +75,7 @@ func (w *world) holds(s *words, abandoned bool) bool {
 	return s.paused(w.now) || !abandoned && s.keeps(w.now)
 }
 
-// tenantSays returns whether the tenant delays a removal, and what happens to the delivered
-// objects.
+// tenantSays returns whether the tenant delays a removal, and the deletion policy.
 func (w *world) tenantSays(k *work, a *app, abandoned bool) (delays bool, says string) {
 	if a != nil {
 		delays, says = a.paused(w.now), a.policy
@@ -90,12 +89,12 @@ func (w *world) tenantSays(k *work, a *app, abandoned bool) (delays bool, says s
 		}
 	}
 	if w.promised[k.uid()] && a != nil && a.set == "" && says == "" {
-		says = "orphan" // its set said so, and went with --cascade=orphan
+		says = "orphan" // by the policy of its set, which was deleted with --cascade=orphan
 	}
 	return delays || says == "nonsense" && !abandoned, says
 }
 
-// runs returns another work that delivers what the Application of k wants, applied; nil for none.
+// runs returns another applied work with the desired identity of k's Application, or nil.
 func (w *world) runs(a *app, k *work) *work {
 	if a == nil {
 		return nil
@@ -109,7 +108,7 @@ func (w *world) runs(a *app, k *work) *work {
 	return nil
 }
 
-// takenFrom reports whether another Application's applied work delivers the same identity there.
+// takenFrom reports whether an applied work of another Application delivers the same identity there.
 func (w *world) takenFrom(a *app, k *work) bool {
 	if a == nil {
 		return false
@@ -122,7 +121,7 @@ func (w *world) takenFrom(a *app, k *work) bool {
 	return false
 }
 
-// save gets what is stored: what was allowed since then counts.
+// save stores the state, and counts the deletions that were allowed since the last save.
 func (w *world) save(after budget.Stored) bool {
 	if w.noStore {
 		return false
@@ -160,7 +159,7 @@ func (w *world) approved(lane decide.Lane, k *work) bool {
 	return w.spaces[hubSpace].approves(w.now) || w.p.cache.spaces[hubSpace].approves(w.now) || w.p.cache.spaces[k.truth.Namespace].approves(w.now) || set != nil && set.approves(w.now)
 }
 
-// deliveries keeps the most that there were of each group.
+// deliveries keeps the largest number of works of each group.
 func (w *world) deliveries() {
 	n := map[string]int{}
 	for _, k := range w.works {
@@ -172,7 +171,7 @@ func (w *world) deliveries() {
 	}
 }
 
-// settle waits until nothing changes, and checks the state.
+// settle runs all programs until nothing changes, and then checks the state.
 func (w *world) settle() {
 	p := w.p
 	p.dies, p.dead = 0, false
@@ -214,7 +213,7 @@ func (w *world) settle() {
 	}
 }
 
-// atRest checks a work: its permissions, and its removal after a lost one.
+// atRest checks the AppProject of a work, and its removal after a lost permission.
 func (w *world) atRest(k *work, t decide.Fate) {
 	p, q, a := w.p, w.projects[k.project], w.apps[k.truth]
 	told := k.truth.Namespace == admins && a != nil && a.project == k.project || q != nil && q.admits[k.truth.Namespace]
@@ -241,7 +240,7 @@ func (w *world) atRest(k *work, t decide.Fate) {
 	}
 }
 
-// released: nothing but its own works keeps a deleted Application.
+// released checks that a deleted Application without own works is released.
 func (w *world) released(a *app, plan decide.Plan) {
 	own := false
 	for _, o := range w.works {
@@ -252,7 +251,7 @@ func (w *world) released(a *app, plan decide.Plan) {
 	}
 }
 
-// delivered checks that a desired delivery that nothing delays is delivered by one work.
+// delivered checks that exactly one work delivers each desired Application that nothing delays.
 func (w *world) delivered(a *app, plan decide.Plan) {
 	if a.label != "true" || a.deleting || a.cluster == "" || a.malformed || a.large || a.observe {
 		return
@@ -282,8 +281,8 @@ func (w *world) delivered(a *app, plan decide.Plan) {
 	}
 }
 
-// metamorphic: what the agent of one cluster writes changes nothing on another, unless the
-// Application is to be on that cluster.
+// metamorphic checks that writes of the hostile agent change no decision about another cluster. Applications
+// for the hostile cluster are exempt.
 func (w *world) metamorphic() {
 	h := w.clone()
 	for _, k := range h.works {
@@ -294,7 +293,7 @@ func (w *world) metamorphic() {
 	h.clusters[hostile].paused, h.clusters[hostile].local = true, true
 	for _, k := range w.p.keys() {
 		if a := w.apps[k]; a != nil && (a.cluster == hostile || a.observe) {
-			continue // an own work anywhere refuses to observe: that errs to keeping
+			continue // an own work on any cluster prevents observe, so nothing is deleted
 		}
 		then := map[types.UID]decide.Fate{}
 		for _, t := range decide.Decide(w.p.gather(h, k)).Fates {
@@ -313,7 +312,7 @@ func (w *world) metamorphic() {
 	}
 }
 
-// forge writes on a work what its agent may.
+// forge changes a work as its agent may.
 func (w *world) forge(k *work) {
 	k.changeSpec(func(o *workv1.ManifestWork) {
 		set := func(name, value string) {

@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// process is propagation: a cache that lags, a budget, and nothing else.
+// process is propagation with a lagging cache and a budget.
 type process struct {
 	w     *world
 	cache *hub
@@ -36,13 +36,13 @@ func newProcess(w *world) *process {
 		stored = stored.Forget()
 	}
 	p.b = budget.NewPure(limits, stored, at(w.now), settings.BindingGrace)
-	for _, k := range p.keys() { // one pass over the cache, before anything is judged
+	for _, k := range p.keys() { // one pass over the cache, before the budget decides
 		p.plan(k)
 	}
 	return p
 }
 
-// keys are those with an Application, a work or a plan.
+// keys returns the keys with an Application, a work or a plan.
 func (p *process) keys() []key {
 	m := map[key]bool{}
 	for k := range p.cache.apps {
@@ -57,7 +57,7 @@ func (p *process) keys() []key {
 	return slices.SortedFunc(maps.Keys(m), func(a, b key) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// named reports whether a work's name is that of a living Application on its cluster.
+// named reports whether an existing Application on the cluster generates the name of the work.
 func (h *hub) named(k *work, now int) bool {
 	for _, a := range h.apps {
 		if a.uid == k.made && a.cluster == k.obj.Namespace && contract.IsPulled(map[string]string{contract.PullLabel: a.label}) && slices.Contains(payload.WorkNames(a.object(now)), k.obj.Name) {
@@ -67,7 +67,7 @@ func (h *hub) named(k *work, now int) bool {
 	return false
 }
 
-// gather reads facts from the cache, or from the API server of what the cache lists.
+// gather reads facts from the cache, or from the API server for the works in the cache.
 func (p *process) gather(from *hub, k key) decide.Facts {
 	now := p.w.now
 	f := decide.Facts{Key: k, Now: at(now), Settings: settings, Namespace: said(from.spaces[k.Namespace], "Namespace "+k.Namespace, now), Hub: said(from.spaces[hubSpace], "Namespace hub", now), GoneSince: p.b.GoneSince(k)}
@@ -97,7 +97,7 @@ func (p *process) gather(from *hub, k key) decide.Facts {
 	return f
 }
 
-// facts are those about a work; ours is false for one that another Application has by its name.
+// facts returns the facts of a work. ours is false if another Application owns the work by its name.
 func (p *process) facts(from *hub, c *work, f decide.Facts) (w decide.Work, ours bool) {
 	now, k := p.w.now, f.Key
 	w = decide.Work{
@@ -153,7 +153,7 @@ func withNamespaces(s decide.Settings, from *hub) decide.Settings {
 		}
 	}
 	if err := s.AppNamespaces.Set(strings.Join(pairs, ",")); err != nil {
-		panic(err) // the world is wrong
+		panic(err) // the world is invalid
 	}
 	return s
 }
@@ -198,7 +198,7 @@ func (p *process) cluster(from *hub, name string) decide.Cluster {
 	return c
 }
 
-// rivals are the other Applications that want, or deliver, what an Application wants to be.
+// rivals returns the other Applications that desire or deliver the identity of an Application.
 func (p *process) rivals(from *hub, a *app) []decide.Rival {
 	found := map[key]*decide.Rival{}
 	of := func(k key) *decide.Rival {
@@ -246,7 +246,7 @@ func (p *process) deliverable(from *hub, b *app) bool {
 	return decide.Deliverable(f)
 }
 
-// plan decides by the cache, and has the budget take the plan up.
+// plan decides from the cache, and gives the plan to the budget.
 func (p *process) plan(k key) (decide.Facts, decide.Plan, decide.Verdict) {
 	f := p.gather(p.cache, k)
 	plan := p.w.mutant.decide(f)
@@ -265,7 +265,7 @@ func (p *process) plan(k key) (decide.Facts, decide.Plan, decide.Verdict) {
 	return f, plan, p.b.Set(plan, at(p.w.now))
 }
 
-// write does one write, unless the process is killed before it.
+// write performs one write, unless the process is killed before it.
 func (p *process) write(do func()) {
 	if p.dies > 0 {
 		p.dies--
@@ -276,14 +276,14 @@ func (p *process) write(do func()) {
 	}
 }
 
-// reconcile gathers, decides, has what destroys confirmed by the API server, and applies.
+// reconcile gathers facts, decides and applies. It confirms deletions and releases with the API server first.
 func (p *process) reconcile(k key) {
 	f, plan, verdict := p.plan(k)
 	if plan.Destroys(verdict) {
 		plan = plan.ConfirmedBy(p.w.mutant.decide(p.gather(p.w.hub, k)))
 	}
 	app := p.cache.apps[k]
-	// Ends go first: what they rest on, the current work as it runs, is what the write changes.
+	// Deletions go first, because the write changes the current work on which they depend.
 	for _, t := range plan.Fates {
 		if verdict.May(t) && t.Next != decide.StepWait {
 			p.write(func() { p.end(t) })
@@ -339,7 +339,7 @@ func (p *process) put(app *app, w *decide.Write) {
 	})
 }
 
-// create makes a work under the first name that no other has.
+// create creates a work under the first free name.
 func (p *process) create(app *app, w *decide.Write) {
 	h, o := p.w.hub, w.Want.DeepCopy()
 	taken := map[string]bool{}
@@ -349,7 +349,7 @@ func (p *process) create(app *app, w *decide.Write) {
 		}
 		taken[k.obj.Name] = true
 		if k.identity() == app.identity() {
-			return // AlreadyExists, or another's first copy that the cache has not seen
+			return // AlreadyExists, or a work of another Application that the cache does not have yet
 		}
 	}
 	for _, name := range payload.WorkNames(w.Inputs.Application) {
@@ -368,7 +368,7 @@ func (p *process) create(app *app, w *decide.Write) {
 	}
 }
 
-// refresh brings AppProject and automation up to date.
+// refresh updates the AppProject and the automation of a work.
 func (p *process) refresh(w decide.Work, t decide.Fate) {
 	k := p.w.works[t.UID]
 	if k == nil || k.going() || k.obj.ResourceVersion != w.ResourceVersion {
@@ -403,7 +403,7 @@ func (p *process) check(err error) {
 	}
 }
 
-// end has a work say how it ends, or deletes it.
+// end writes into a work how it ends, or deletes the work.
 func (p *process) end(t decide.Fate) {
 	k := p.w.works[t.UID]
 	if k == nil || k.going() {
@@ -437,7 +437,7 @@ func (p *process) end(t decide.Fate) {
 	k.change(func(o *workv1.ManifestWork) { o.DeletionTimestamp = &metav1.Time{Time: at(p.w.now)} })
 }
 
-// release takes Argo CD's finalizers off a deleted Application.
+// release removes Argo CD's finalizers from a deleted Application.
 func (p *process) release(k key, a *app, how decide.Release) {
 	live := p.w.apps[k]
 	if live == nil || a == nil || live.uid != a.uid || !live.deleting {
@@ -454,7 +454,7 @@ func (p *process) release(k key, a *app, how decide.Release) {
 	}
 }
 
-// agent acts once on a cluster.
+// agent runs the agent of a cluster once.
 func (w *world) agent(name string) {
 	s := w.spokes[name]
 	if s.away {
@@ -478,7 +478,7 @@ func (w *world) agent(name string) {
 	}
 }
 
-// report has an agent say whether it could apply a work, and what the Application has.
+// report writes the Applied condition and the feedback of an agent.
 func (w *world) report(k *work, applied metav1.ConditionStatus) {
 	if k.applied() == applied && k.obj.Status.Conditions[0].ObservedGeneration == k.obj.Generation {
 		return
@@ -518,7 +518,7 @@ func (s *spoke) apply(k *work) {
 	s.loads[k.truth] = true
 }
 
-// finalize ends what a work has applied, as it was applied last.
+// finalize removes what a work has applied, according to the spec that was applied last.
 func (w *world) finalize(s *spoke, k *work) {
 	seen := s.seen[k.uid()]
 	delete(s.seen, k.uid())

@@ -21,16 +21,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// -sim.steps=200000 -sim.seed=2 play more worlds than the usual run does.
+// The flags -sim.steps=200000 -sim.seed=2 simulate more worlds than the defaults.
 var (
 	simSteps = flag.Int("sim.steps", 20_000, "steps of the simulated hub")
 	simSeed  = flag.Uint64("sim.seed", 1, "seed of its first world")
 )
 
-// stepsOfWorld is how many steps a world has: faults of memory need a long life, rare starts many.
+// stepsOfWorld is the number of steps of a world. Long worlds find faults of memory, many worlds rare starts.
 const stepsOfWorld = 1500
 
-// Decide and budget keep what they promise whatever users, administrators, agents, caches and kills do.
+// Decide and the budget keep their rules, whatever users, administrators, agents, stale caches and kills do.
 func TestSimulation(t *testing.T) {
 	for seed, n := *simSeed, 0; n < *simSteps; seed++ {
 		w := newWorld(seed, mutant{})
@@ -78,7 +78,7 @@ func (w *world) theSet() (key, *words) {
 	return k, w.sets[k]
 }
 
-// members are the Applications of an ApplicationSet.
+// members returns the Applications of an ApplicationSet.
 func (w *world) members(set key) (list []*app) {
 	for _, a := range w.apps {
 		if a.key.Namespace == set.Namespace && a.set == set.Name {
@@ -89,7 +89,7 @@ func (w *world) members(set key) (list []*app) {
 	return list
 }
 
-// user is a step of a tenant.
+// user performs one step of a tenant.
 func (w *world) user() {
 	a := w.some()
 	if a == nil || len(w.apps) < 8 {
@@ -133,7 +133,7 @@ func (w *world) user() {
 			b.ns = pick(w, namespaces...)
 		}
 		w.apps[a.key] = &b
-	case 21: // moves within a cluster that is away
+	case 21: // moves within an unreachable cluster
 		if s := w.spokes[a.cluster]; s != nil && !s.hostile {
 			s.away = true
 		}
@@ -147,7 +147,7 @@ func (w *world) user() {
 	}
 }
 
-// userOfSet is a step about an ApplicationSet.
+// userOfSet performs one step of a tenant with an ApplicationSet.
 func (w *world) userOfSet() {
 	k, s := w.theSet()
 	if s == nil {
@@ -160,7 +160,7 @@ func (w *world) userOfSet() {
 	switch w.r.IntN(4) {
 	case 0:
 		*s = words{pause: pick(w, "", "", "delivery"), until: w.until(), word: pick(w, decide.None, decide.Approve, decide.Hold, decide.Undo), ends: w.now + w.r.IntN(900), policy: pick(w, "", "", "", "orphan", "nonsense", "prune")}
-	case 1: // deleted with its Applications, or without
+	case 1: // deleted with or without its Applications
 		orphan := w.r.IntN(3) == 0
 		delete(w.sets, k)
 		for _, a := range w.members(k) {
@@ -175,12 +175,12 @@ func (w *world) userOfSet() {
 			}
 			a.set = ""
 		}
-	case 2: // an edit of its template: all move, or are paused
+	case 2: // an edit of its template moves or pauses all Applications
 		c, p, pause := pick(w, clusters...), pick(w, projects...), pick(w, "", "", "delivery")
 		for _, a := range w.members(k) {
 			a.cluster, a.project, a.pause = c, p, pause
 		}
-	case 3: // many are deleted, and an administrator takes a cluster from the tenant
+	case 3: // many are deleted, and an administrator removes the tenant's binding to a cluster
 		c, n := pick(w, clusters...), 0
 		for _, a := range w.members(k) {
 			if a.cluster != c && n < 5 {
@@ -192,7 +192,7 @@ func (w *world) userOfSet() {
 	}
 }
 
-// admin is a step of an administrator.
+// admin performs one step of an administrator.
 func (w *world) admin() {
 	t := pick(w, tenants...)
 	switch w.r.IntN(9) {
@@ -217,7 +217,7 @@ func (w *world) admin() {
 	}
 }
 
-// agents come and go, and one writes whatever it may.
+// agents performs one step of an agent. The hostile agent writes everything that it may.
 func (w *world) agents() {
 	c := pick(w, clusters...)
 	s := w.spokes[c]
@@ -233,7 +233,7 @@ func (w *world) agents() {
 	}
 }
 
-// forgery is a step of the hostile agent.
+// forgery performs one step of the hostile agent.
 func (w *world) forgery() {
 	a, h, which := w.some(), w.clusters[hostile], w.r.IntN(6)
 	switch which {
@@ -248,7 +248,7 @@ func (w *world) forgery() {
 		k := w.works[uid]
 		switch {
 		case k.obj.Namespace != hostile || a == nil:
-		case which == 2: // a flood of what is not permitted
+		case which == 2: // its works name AppProjects that do not admit the tenant
 			for _, name := range projects {
 				if !w.projects[name].admits[k.claims().Namespace] {
 					k.changeSpec(func(o *workv1.ManifestWork) { nameProject(o, name) })
@@ -266,7 +266,7 @@ func (w *world) forgery() {
 	}
 }
 
-// nameProject has the Application in a work name another AppProject.
+// nameProject replaces the AppProject of the Application in a work.
 func nameProject(o *workv1.ManifestWork, name string) {
 	for i := range o.Spec.Workload.Manifests {
 		m := &o.Spec.Workload.Manifests[i]
@@ -282,11 +282,11 @@ func upToDate(k *work, project *argocd.AppProject) bool {
 	return !payload.Outdated(k.cached, project, "")
 }
 
-// propagation is a step of propagation: a pass, an evaluation, a reconcile, a kill.
+// propagation performs one step of propagation: a cache update, an evaluation, a reconcile or a kill.
 func (w *world) propagation() {
 	p := w.p
 	if p.dead {
-		if w.r.IntN(10) == 0 { // the hub is restored: other UIDs, and nothing is remembered
+		if w.r.IntN(10) == 0 { // the hub is restored with other UIDs and without the stored state
 			w.stored, w.counts = budget.Stored{}, map[string][]int{}
 			for _, a := range w.apps {
 				if !a.deleting {
@@ -313,7 +313,7 @@ func (w *world) propagation() {
 	}
 }
 
-// step has the budget judge.
+// step runs the budget once.
 func (w *world) step() {
 	p := w.p
 	for k, s := range p.cache.sets {
@@ -330,7 +330,7 @@ func (w *world) step() {
 	p.b.Judge(p.cache.spaces[hubSpace].approves(w.now), onCluster, at(w.now), w.save)
 }
 
-// restart loses all memory; what was allowed stays allowed.
+// restart starts propagation without its memory. Stored allowed deletions stay allowed.
 func (w *world) restart() {
 	before := w.stored
 	w.p = newProcess(w)
@@ -343,7 +343,7 @@ func (w *world) restart() {
 	}
 }
 
-// kept reports whether something delays the end of a work by now.
+// kept reports whether the deletion of a work is delayed, or no longer planned.
 func (w *world) kept(uid types.UID) bool {
 	k := w.works[uid]
 	if k == nil {
@@ -384,10 +384,10 @@ func (w *world) walk(steps int) (done int) {
 
 // mutant breaks a rule on purpose.
 type mutant struct {
-	// facts and plan change what is decided from, and what is decided.
+	// facts changes the facts before a decision, and plan changes the plan after it.
 	facts func(*decide.Facts)
 	plan  func(decide.Facts, *decide.Plan)
-	// forgets: what was allowed is not stored.
+	// forgets drops the allowed deletions from the stored state.
 	forgets bool
 }
 

@@ -26,15 +26,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// The simulated hub has Applications and ManifestWorks as the API server has them, and agents that
-// apply them. One agent is hostile: it writes whatever it may on what belongs to its cluster.
+// The simulated hub has Applications and ManifestWorks as the API server stores them, and agents that apply
+// them. One agent is hostile and writes everything that it may on objects of its cluster.
 
 type key = types.NamespacedName
 
 const (
 	hostile  = "hostile"
 	admins   = "argocd" // the hub's Argo CD namespace
-	hubSpace = "hub"    // where propagation runs
+	hubSpace = "hub"    // the namespace of propagation
 )
 
 var (
@@ -47,7 +47,7 @@ var (
 	epoch      = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 )
 
-// hub is what the API server has. A cache is a copy of it.
+// hub is the state of the API server. A cache is a copy of it.
 type hub struct {
 	apps     map[key]*app
 	sets     map[key]*words
@@ -59,13 +59,13 @@ type hub struct {
 	works    map[types.UID]*work
 }
 
-// words are annotations of an object.
+// words are the annotations of an object.
 type words struct {
 	pause string // delivery or sync
-	until int    // of the pause, 0 for ever
+	until int    // end of the pause, 0 for none
 	word  decide.Word
-	ends  int // of the word
-	// policy is an ApplicationSet's.
+	ends  int // end of the override
+	// policy is the deletion policy of an Application or ApplicationSet.
 	policy string
 }
 
@@ -118,7 +118,7 @@ func (a *app) identity() key {
 	return key{Namespace: a.ns, Name: a.key.Name}
 }
 
-// object returns the Application as the API server has it.
+// object returns the Application as the API server returns it.
 func (a *app) object(now int) *argocd.Application {
 	o := &argocd.Application{ObjectMeta: metav1.ObjectMeta{
 		Namespace: a.key.Namespace, Name: a.key.Name, UID: a.uid, CreationTimestamp: metav1.NewTime(at(a.created)),
@@ -182,19 +182,19 @@ func sortedKeys(m map[string]bool) (list []string) {
 
 type cluster struct{ local, leaving, paused bool }
 
-// work is a ManifestWork. obj and what is read from it are never changed, only replaced.
+// work is a ManifestWork. Its object and the values read from it are replaced, never changed in place.
 type work struct {
 	obj    *workv1.ManifestWork
 	cached *manifestcache.Work
 	content
-	// truth is the Application that it was made for, and trueSet that one's last set: what no
-	// reader knows. made is the UID of the Application that it was made for.
+	// truth is the Application for which the work was created, and trueSet its last ApplicationSet.
+	// Propagation cannot read either. made is the UID of that Application.
 	truth   key
 	trueSet string
 	made    types.UID
 }
 
-// content is what a work delivers.
+// content is what a work delivers, as far as the simulation checks it.
 type content struct {
 	cascade, automated bool
 	revision, project  string
@@ -218,7 +218,7 @@ func (k *work) finalized() bool { return len(k.obj.Finalizers) > 0 }
 
 func (k *work) applied() metav1.ConditionStatus { return k.cached.Applied() }
 
-// change replaces the object by one that change has changed.
+// change replaces the object by a changed copy.
 func (k *work) change(change func(*workv1.ManifestWork)) {
 	o := k.obj.DeepCopy()
 	change(o)
@@ -228,7 +228,7 @@ func (k *work) change(change func(*workv1.ManifestWork)) {
 	k.read()
 }
 
-// changeSpec is change of the spec.
+// changeSpec is change with a new generation.
 func (k *work) changeSpec(change func(*workv1.ManifestWork)) {
 	k.change(func(o *workv1.ManifestWork) {
 		change(o)
@@ -263,7 +263,7 @@ func (k *work) read() {
 	}
 }
 
-// cloned copies what may be changed in place.
+// cloned copies a map and its values, which may be changed in place.
 func cloned[K comparable, T any](m map[K]*T) map[K]*T {
 	c := make(map[K]*T, len(m))
 	for k, v := range m {
@@ -287,7 +287,7 @@ func (h *hub) clone() *hub {
 	return c
 }
 
-// permitted returns what the hub grants a place, from the hub's own state alone.
+// permitted reports whether the hub permits a delivery, from the state of the hub alone.
 func (h *hub) permitted(ns, cluster, project string, identity key) bool {
 	admitted := ns == admins || project == "" || h.projects[project] == nil && identity.Namespace == ns || h.projects[project] != nil && h.projects[project].admits[ns]
 	return h.bound[ns][cluster] && admitted && (ns == admins || identity.Namespace == ns || h.allowed[ns][identity.Namespace])
@@ -298,8 +298,8 @@ type spoke struct {
 	away, refuses, hostile bool
 	copies                 map[key]*delivery
 	loads                  map[key]bool
-	seen                   map[types.UID]*work // works as they were applied last
-	uids                   map[types.UID]bool  // of Applications that it has seen
+	seen                   map[types.UID]*work // works as applied last
+	uids                   map[types.UID]bool  // of Applications that it has applied
 }
 
 // delivery is an Application on a managed cluster.
@@ -309,7 +309,7 @@ type delivery struct {
 	owners map[types.UID]bool
 }
 
-// world is the hub, the clusters, propagation, and what is true of them.
+// world is the hub, the managed clusters, propagation, and the true state of all of them.
 type world struct {
 	*hub
 	r       *rand.Rand
@@ -320,13 +320,13 @@ type world struct {
 	p       *process
 	mutant  mutant
 
-	unpermitted map[types.UID]int // since when
+	unpermitted map[types.UID]int // start of the lost permission
 	gone        map[key]int
 	permittedIn map[types.UID]bool // in the API server, since unpermitted
-	seenIn      map[types.UID]bool // by propagation
-	promised    map[types.UID]bool // to stay, by a set that went with --cascade=orphan
+	seenIn      map[types.UID]bool // observed by propagation
+	promised    map[types.UID]bool // to stay, by a set that was deleted with --cascade=orphan
 	peak        map[decide.Group]int
-	how         map[types.UID]string // of works that propagation has deleted: prune or keep
+	how         map[types.UID]string // of deleted works: prune or keep
 	counts      map[string][]int
 	most        map[string]int
 	bad         []string
@@ -360,7 +360,7 @@ func newWorld(seed uint64, m mutant) *world {
 
 func (w *world) id(prefix string) types.UID {
 	w.n++
-	return types.UID(fmt.Sprintf("%05d-%s", w.n, prefix)) // a name has the first five characters
+	return types.UID(fmt.Sprintf("%05d-%s", w.n, prefix)) // the name of a work contains the first five characters
 }
 
 func (w *world) fail(format string, args ...any) { w.bad = append(w.bad, fmt.Sprintf(format, args...)) }
@@ -374,7 +374,7 @@ func (w *world) logf(format string, args ...any) {
 
 func (h *hub) uids() []types.UID { return slices.Sorted(maps.Keys(h.works)) }
 
-// track keeps what is true, after each step.
+// track updates the true state after each step.
 func (w *world) track() {
 	groups := map[decide.Group]int{}
 	for uid, k := range w.works {
@@ -383,7 +383,7 @@ func (w *world) track() {
 		switch {
 		case k.going():
 			delete(w.unpermitted, uid)
-		case ok: // one that no cache has seen ends no grace
+		case ok: // a permission that no cache has observed ends no grace period
 			w.permittedIn[uid] = true
 		case !known || w.seenIn[uid]:
 			w.unpermitted[uid], w.permittedIn[uid], w.seenIn[uid] = w.now, false, false
@@ -394,7 +394,7 @@ func (w *world) track() {
 		if a != nil {
 			k.trueSet = a.set
 		}
-		if k.obj.Namespace == hostile && !ok { // what its agent made up does not count
+		if k.obj.Namespace == hostile && !ok { // forgeries of the hostile agent do not count
 			ok = a == nil || w.permitted(k.truth.Namespace, hostile, a.project, a.identity())
 		}
 		if !ok && !k.going() && !w.clusters[k.obj.Namespace].local {
@@ -412,7 +412,7 @@ func (w *world) track() {
 		}
 	}
 	for g := range w.peak {
-		if held, _ := w.p.b.Held(decide.Lane{Kind: decide.Admin, Group: g}); groups[g] == 0 && !held { // a part that comes back ends no hold
+		if held, _ := w.p.b.Held(decide.Lane{Kind: decide.Admin, Group: g}); groups[g] == 0 && !held { // a partial recovery ends no hold
 			delete(w.peak, g)
 		}
 	}

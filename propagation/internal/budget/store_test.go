@@ -47,7 +47,8 @@ func newStore(namespace string) *store {
 	return &store{client: api, live: api, namespace: namespace}
 }
 
-// fleet is a memory of works in groups, each with two clocks, of which due are due.
+// fleet returns a memory of works in groups, each with two clocks. The first due of them have an
+// allowed deletion.
 func fleet(works, groups, due int) memory {
 	m := memory{records: laneRecords{}, notes: workNotes{}, essential: workNotes{}, sets: sets{}}
 	for i := range works {
@@ -94,7 +95,7 @@ func TestStore_hasOneWriter(t *testing.T) {
 	}
 }
 
-// What is stored already is not written again, after a restart either.
+// The store does not write again what is already stored, also after a restart.
 func TestStore_writesDifferences(t *testing.T) {
 	ctx, namespace := context.Background(), newNamespace(t, "differences")
 	m := fleet(30, 3, 10)
@@ -121,7 +122,7 @@ func TestStore_writesDifferences(t *testing.T) {
 	}
 }
 
-// The format of before is read, and written in the present one.
+// The store reads the former format, and writes the current one.
 func TestStore_upgrade(t *testing.T) {
 	ctx, s := context.Background(), newStore(newNamespace(t, "upgrade"))
 	former := s.object()
@@ -148,7 +149,7 @@ func TestStore_upgrade(t *testing.T) {
 	}
 }
 
-// What is damaged is lost, and nothing else.
+// If one entry of the ConfigMap is damaged, the store still loads the others.
 func TestStore_damaged(t *testing.T) {
 	ctx, s := context.Background(), newStore(newNamespace(t, "damaged"))
 	if err := s.save(ctx, fleet(3, 1, 1), start); err != nil {
@@ -170,8 +171,8 @@ func TestStore_damaged(t *testing.T) {
 	}
 }
 
-// The ends of 20,000 deliveries fit into a ConfigMap, in 25 bytes each. Above that what is in
-// its grace is left out, and then nothing is stored, so that nothing more goes.
+// A ConfigMap has room for 20,000 allowed deletions, in 25 bytes each. With more works, the store leaves out
+// works in a grace period. If the allowed deletions alone are too many, save fails.
 func TestStore_fits(t *testing.T) {
 	ctx, s := context.Background(), newStore(newNamespace(t, "fits"))
 	const most = 20_000

@@ -28,25 +28,25 @@ const grace = 5 * time.Minute
 func tenant(g decide.Group) decide.Lane { return decide.Lane{Kind: decide.Tenant, Group: g} }
 func admin(g decide.Group) decide.Lane  { return decide.Lane{Kind: decide.Admin, Group: g} }
 
-// delivery is an Application with one work of its name.
+// delivery is an Application with one work.
 type delivery struct {
 	group decide.Group
-	// lane has a kind once the work is to end. due: its grace is over.
+	// lane has a kind once the work is to be deleted. due is true once its grace period is over.
 	lane decide.Lane
 	due  bool
-	// paused: its end is delayed.
+	// paused delays the deletion.
 	paused bool
 }
 
-// allowance is an end that was allowed.
+// allowance is an allowed deletion.
 type allowance struct {
 	lane decide.Lane
 	at   time.Time
-	// approved for its lane, and for the whole hub.
+	// approved is an approval for the lane, and unlimited one for the whole hub.
 	approved, unlimited bool
 }
 
-// world plays a hub: deliveries that exist, and what is to go of them.
+// world simulates a hub with deliveries and their planned deletions.
 type world struct {
 	t       *testing.T
 	ledger  *ledger
@@ -55,14 +55,14 @@ type world struct {
 	serial  int
 	gone    int
 	allowed []allowance
-	// due is when to evaluate again, the zero time for never.
+	// due is the time of the next evaluation, or zero for none.
 	due time.Time
-	// stale is true if nobody plans again when an override expires.
+	// stale is true if no plan is made when an override expires.
 	stale bool
-	// slow: what is allowed does not go, since its agent is away.
+	// slow keeps allowed deletions pending, as an unavailable agent does.
 	slow bool
-	// words are the overrides of groups, and of the whole hub under the zero Group. Administrators'
-	// overrides also count after a lost permission.
+	// words has the overrides of groups, and of the whole hub under the zero Group. Overrides of the hub also
+	// apply after a lost permission.
 	words  map[decide.Group]decide.Override
 	stored struct{ records, notes []byte }
 	writes int
@@ -81,7 +81,7 @@ func (w *world) add(g decide.Group, n int) {
 	}
 }
 
-// some calls do for n deliveries of a group, in the order of their UIDs.
+// some calls do for n deliveries of a group that match which, in the order of their UIDs.
 func (w *world) some(g decide.Group, n int, which func(*delivery) bool, do func(*delivery)) {
 	for _, uid := range w.uids() {
 		if d := w.live[uid]; n > 0 && d.group == g && which(d) {
@@ -106,19 +106,19 @@ func goes(d *delivery) bool  { return !stays(d) }
 // doom plans the removal of n more works of a group, due now or later.
 func (w *world) doom(g decide.Group, n int, due bool) { w.end(tenant(g), g, n, due) }
 
-// revoke has n more of a group to be revoked.
+// revoke plans the removal of n more works of a group after a lost permission.
 func (w *world) revoke(g decide.Group, n int) { w.end(admin(g), g, n, true) }
 
 func (w *world) end(lane decide.Lane, g decide.Group, n int, due bool) {
 	w.some(g, n, stays, func(d *delivery) { d.lane, d.due = lane, due })
 }
 
-// spare has n of a group come back.
+// spare cancels n planned removals of a group.
 func (w *world) spare(g decide.Group, n int) {
 	w.some(g, n, goes, func(d *delivery) { d.lane, d.due = decide.Lane{}, false })
 }
 
-// override is the word that counts for an end.
+// override returns the override that applies to a deletion.
 func (w *world) override(lane decide.Lane, g decide.Group) decide.Override {
 	switch lane.Kind {
 	case decide.Uncounted:
@@ -130,7 +130,7 @@ func (w *world) override(lane decide.Lane, g decide.Group) decide.Override {
 	}
 }
 
-// look is one reconcile of an Application: it is planned, and allowed works are deleted.
+// look reconciles an Application: it plans, and deletes an allowed work.
 func (w *world) look(uid types.UID) {
 	d := w.live[uid]
 	p := w.plan(uid, d)
@@ -178,7 +178,7 @@ func (w *world) expire() {
 	}
 }
 
-// judge judges, stores and carries out, and returns the evaluation.
+// evaluate evaluates, stores and deletes, and returns the evaluation.
 func (w *world) evaluate() evaluation {
 	w.t.Helper()
 	w.ledger.news, w.due = false, time.Time{}
@@ -216,8 +216,8 @@ func (w *world) store(j evaluation) {
 	w.writes++
 }
 
-// pass lets time pass in steps of a second. As the worker does, it evaluates when something is
-// new, and when the evaluation before has asked for it.
+// pass lets time pass in steps of a second. Like the worker, it evaluates after a change, and at the time
+// that the last evaluation returned.
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
 	for end := w.now.Add(d); ; w.now = w.now.Add(time.Second) {
@@ -231,7 +231,7 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-// restart forgets all but what is stored.
+// restart drops everything that is not stored.
 func (w *world) restart() {
 	w.t.Helper()
 	w.ledger = newLedger(w.ledger.settings)
@@ -263,7 +263,7 @@ func (w *world) unsay() {
 	w.ledger.news = true
 }
 
-// held returns why the first end in a lane is held.
+// held returns why the first deletion in a lane is held.
 func (w *world) held(lane decide.Lane) (heldBack, bool) {
 	for _, uid := range w.uids() {
 		if e := w.ledger.works[uid].end; e != nil && e.lane == lane && e.waits() {
@@ -285,7 +285,7 @@ func (w *world) want(reason string, gone int, held bool, lane decide.Lane) {
 	}
 }
 
-// burst dooms n, some each second, as a controller that deletes them does.
+// burst plans n removals, some each second, like a controller that deletes Applications.
 func (w *world) burst(g decide.Group, n, each int) {
 	for ; n > 0; n -= each {
 		w.doom(g, each, true)
@@ -294,7 +294,7 @@ func (w *world) burst(g decide.Group, n, each int) {
 	w.pass(time.Hour)
 }
 
-// back spares n, one every four seconds.
+// back cancels n removals, one every four seconds.
 func (w *world) back(g decide.Group, n int) {
 	for range n {
 		w.spare(g, 1)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Every speaker meets every change.
+// Each object delays exactly these changes: the Application (A), the ApplicationSet (S), the Namespace (N),
+// the cluster (C).
 func TestDelays(t *testing.T) {
 	want := map[Change]string{Deliver: "ASNC", Withdraw: "ASN", Revoke: "N"}
 	for change := Deliver; change <= Revoke; change++ {

@@ -12,7 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Rights and automation reach whatever stays.
+// Decide updates the AppProject and the automation in every work that stays, even if its delivery is paused
+// or refused.
 func TestDecide_refresh(t *testing.T) {
 	run(t, map[string]row{
 		"rewritten": {reason: "the write has it", change: func(s *scene) { s.delivered("w").Stale = true }, want: "update w; w rewrite"},

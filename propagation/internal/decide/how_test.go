@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// How a work ends, and when it goes.
+// Decide chooses how a work ends, and the next step of its deletion.
 func TestDecide_end(t *testing.T) {
 	deleted := func(s *scene, finalizers ...string) *Work {
 		s.app.Finalizers = finalizers
@@ -87,9 +87,8 @@ func TestDecide_end(t *testing.T) {
 	})
 }
 
-// These rows show who orphans what is delivered, and for how long that counts. The agent's changes
-// are events, and each reconcile of a removal reads everything from the API server. So an agent
-// that is unreachable for a day costs little. Changes without an event are checked soon.
+// A removal that waits for its agent is planned again after ten minutes, because the agent's changes are
+// events. A removal that waits for a finalizer on the cluster is planned again after a minute.
 func TestDecide_endAsksAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		values []workv1.FeedbackValue
@@ -110,11 +109,13 @@ func TestDecide_endAsksAgain(t *testing.T) {
 	}
 }
 
+// markOf returns whether the Application or its ApplicationSet orphans the delivery, also after their
+// deletion.
 func TestMark(t *testing.T) {
 	const app, set, none = payload.ByApplication, payload.BySet, payload.NoMark
 	for name, c := range map[string]struct {
 		own  string
-		set  string // its set's word; "none" for no set
+		set  string // policy of its ApplicationSet; "none" without one
 		gone bool
 		was  payload.Mark
 		want payload.Mark

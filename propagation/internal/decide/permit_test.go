@@ -15,16 +15,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// over is a time for which something has been missing that is more than the grace.
+// over is longer than two grace periods.
 const over = 2*grace + time.Second
 
-// What a work's own place grants decides first, whatever the Application asks for.
+// A permission that a work has lost takes precedence over the desired state of the Application.
 func TestDecide_permission(t *testing.T) {
 	unbound := func(w *Work, since time.Duration) {
 		w.May.Bound = false
 		w.missing(NotBound, since)
 	}
-	former := func(s *scene) *Work { // a copy on c1 of an Application that asks for d1
+	former := func(s *scene) *Work { // a work on c1 of an Application with target d1
 		w := s.delivered("w")
 		s.aim("d1")
 		return w
@@ -84,7 +84,7 @@ func TestDecide_permission(t *testing.T) {
 			w.missing(ProjectNotAllowed, grace/2)
 			w.missing(NotBound, grace/2)
 		}, want: "w keep ProjectNotAllowed upcoming admin:team; NotBound"},
-		// A tenant cannot stop a removal after a lost permission by asking for something else.
+		// A tenant cannot stop a removal after a lost permission by changing its Application.
 		"former cluster, paused": {reason: "the Application is paused beside a move", change: func(s *scene) {
 			unbound(former(s), over)
 			s.annotate(contract.PausedAnnotation, "delivery")
@@ -185,7 +185,8 @@ func TestDecide_permission(t *testing.T) {
 	})
 }
 
-// What is empty, missing or malformed takes no permission away.
+// An unknown target, an unknown project name and a malformed AppProject remove no permission. An AppProject
+// without sourceNamespaces admits no tenant.
 func TestPermission(t *testing.T) {
 	project := func(spec string) *argocd.AppProject { return &argocd.AppProject{Spec: json.RawMessage(spec)} }
 	all := Permission{true, true, true}

@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// A refused delivery removes nothing.
+// If Decide refuses a delivery, the existing work stays.
 func TestDecide_refused(t *testing.T) {
 	rows := map[string]row{
 		"label no boolean":  {change: func(s *scene) { s.app.Labels[contract.PullLabel] = "yes" }, want: policy.ReasonInvalidLabel, text: "set it to"},

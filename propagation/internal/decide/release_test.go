@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Deletion, and what an Application leaves behind.
+// Decide plans the removal of a deleted or missing Application, and the release of a deleted one.
 func TestDecide_deletion(t *testing.T) {
 	abandon := func(s *scene) { s.annotate(contract.DeletionPolicyAnnotation, "abandon") }
 	run(t, map[string]row{
@@ -135,8 +135,8 @@ func TestDecide_deletion(t *testing.T) {
 	})
 }
 
-// An Application has one delivery, however many works name it. A deleted Application counts if the
-// ledger has it.
+// An Application counts as one delivery, however many works name it. A missing Application counts if the
+// ledger knows its owner.
 func TestDecide_deliveries(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*scene)
@@ -157,7 +157,7 @@ func TestDecide_deliveries(t *testing.T) {
 	}
 }
 
-// What the API server does not confirm is not done.
+// ConfirmedBy drops deletions and releases that the state of the API server does not confirm.
 func TestConfirmedBy(t *testing.T) {
 	ended := func(change func(*scene)) Plan {
 		s := newScene()

@@ -25,8 +25,8 @@ const grace = 5 * time.Minute
 
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// scene is one Application with all that a decision about it rests on. At first it is on cluster
-// c1, for which everything is permitted, and has no ManifestWork.
+// scene is one Application with all facts of a decision. At first it has the target cluster c1, all
+// permissions, and no ManifestWork.
 type scene struct {
 	Facts
 	app *argocd.Application
@@ -54,7 +54,7 @@ func newScene() *scene {
 // annotate sets an annotation of the Application.
 func (s *scene) annotate(key, value string) { s.app.Annotations[key] = value }
 
-// aim has the Application ask for another cluster.
+// aim changes the target cluster of the Application.
 func (s *scene) aim(cluster string) {
 	s.annotate(contract.ClusterAnnotation, cluster)
 	s.Target = Cluster{Name: cluster, There: true}
@@ -64,12 +64,12 @@ func (s *scene) project(name string) {
 	s.app.Spec = json.RawMessage(strings.ReplaceAll(string(s.app.Spec), `"wide"`, `"`+name+`"`))
 }
 
-// delivered adds the ManifestWork of the Application as it is now, which its agent has applied.
+// delivered adds the ManifestWork of the current Application, which its agent has applied.
 func (s *scene) delivered(uid string) *Work {
 	in := payload.Inputs{Application: s.app, Orphan: s.app.Annotations[contract.DeletionPolicyAnnotation] == payload.DeletionOrphan}
 	work, err := payload.ManifestWork(in)
 	if err != nil {
-		panic(err) // the scene is wrong
+		panic(err) // the scene is invalid
 	}
 	work.Name, work.UID, work.ResourceVersion, work.Generation = payload.WorkNames(s.app)[0], types.UID(uid), "1", 1
 	work.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour).Add(time.Duration(len(s.Works)) * time.Minute))
@@ -83,17 +83,17 @@ func (s *scene) delivered(uid string) *Work {
 	return w
 }
 
-// see takes over into the cached form what is in the live one.
+// see copies the live ManifestWork into the cached form.
 func (w *Work) see() {
 	stored := payload.StoredOf(w.Live)
 	w.Work, _ = manifestcache.Compact(w.Live, &stored)
 }
 
-// says gives a work its ending, as applied and reported by the agent.
+// says writes an ending into a work, and the feedback of its agent.
 func (w *Work) says(e payload.Ending, values ...workv1.FeedbackValue) {
 	spec, _, err := payload.EndingOf(w.Live, e)
 	if err != nil {
-		panic(err) // the scene is wrong
+		panic(err) // the scene is invalid
 	}
 	w.Live.Spec = *spec
 	payload.OnDelete(w.Live, e.Orphan)
@@ -104,11 +104,11 @@ func (w *Work) says(e payload.Ending, values ...workv1.FeedbackValue) {
 	w.see()
 }
 
-// stopped has a pause have taken the automation out of a work.
+// stopped removes the automation from a work, as a pause does.
 func (w *Work) stopped() {
 	mark, err := payload.WithoutAutomation(&w.Live.Spec)
 	if err != nil {
-		panic(err) // the scene is wrong
+		panic(err) // the scene is invalid
 	}
 	w.Live.Annotations[contract.PausedAnnotation] = mark
 	w.see()
@@ -118,7 +118,7 @@ func value(name, text string) workv1.FeedbackValue {
 	return workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &text}}
 }
 
-// missing records in the ledger since when a permission is missing.
+// missing records in the ledger how long a permission has been lost.
 func (w *Work) missing(why Why, since time.Duration) {
 	if w.Note.Since == nil {
 		w.Note.Since = map[Why]time.Time{}
@@ -126,14 +126,14 @@ func (w *Work) missing(why Why, since time.Duration) {
 	w.Note.Since[why] = noon.Add(-since)
 }
 
-// set makes the Application one of an ApplicationSet.
+// set gives the Application an owning ApplicationSet.
 func (s *scene) set(w Words) {
 	w.On = "ApplicationSet team/shops"
 	s.Owner = &w
 	s.app.OwnerReferences = []metav1.OwnerReference{{APIVersion: argocd.GroupVersion.String(), Kind: argocd.ApplicationSetKind, Name: "shops"}}
 }
 
-// gone deletes the Application for good.
+// gone removes the Application from the hub.
 func (s *scene) gone(since time.Duration) {
 	for i := range s.Works {
 		s.Works[i].Note.Known, s.Works[i].Note.Group = true, Group{Namespace: "team", Set: s.app.OwningApplicationSet()}
@@ -149,8 +149,8 @@ func (s *scene) deleting() {
 
 func paused(word string) policy.Pause { return policy.Pause{Word: word, By: "annotation"} }
 
-// told returns a plan in the form of the tables: the write, the fate of each work, the reason of
-// the report and the release.
+// tell returns a plan in the form of the tables: the write, the fate of each work, the release and the reason
+// of the report.
 func tell(p Plan) string {
 	var parts []string
 	switch {
@@ -207,7 +207,7 @@ func (f Fate) tell() string {
 	return text + " " + how + " " + map[Step]string{StepWait: "wait", StepWrite: "say", StepDelete: "delete"}[f.Next]
 }
 
-// row is a change of the scene and what becomes of it.
+// row is a change of the scene and the expected plan.
 type row struct {
 	reason string
 	change func(s *scene)

@@ -16,8 +16,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// What a delivery cannot bring along is reported, until the cluster or the hub shows that it is
-// there.
+// Decide warns about needs that propagation does not deliver: signature keys and hydrated manifests. The
+// warning ends once the cluster or the hub reports that they exist.
 func TestDecide_warnings(t *testing.T) {
 	demands := func(s *scene, spec string) {
 		s.Settings.DeliverProject = true

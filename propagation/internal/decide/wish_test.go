@@ -16,16 +16,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// begun reports whether an agent has started to apply a work.
+// begun sets whether an agent has started to apply a work.
 func begun(w *Work, yes bool) {
 	if w.Finalized = yes; !yes {
 		w.Applied = ""
 	}
 }
 
-// What the Application asks for ends what it does not ask for any more.
+// Decide removes works that the Application no longer desires.
 func TestDecide_wish(t *testing.T) {
-	move := func(s *scene) { // c1 is former and d1 current
+	move := func(s *scene) { // c1 is the former cluster, d1 the current one
 		s.delivered("old")
 		s.aim("d1")
 		s.delivered("new")
@@ -176,13 +176,13 @@ func TestDecide_wish(t *testing.T) {
 	})
 }
 
-// To whom a delivered identity belongs that several want.
+// If several Applications desire one identity, holder returns its owner.
 func TestHolder(t *testing.T) {
 	early, late := noon.Add(-time.Hour), noon.Add(time.Hour)
 	named := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "other", Name: name} }
 	for name, c := range map[string]struct {
 		reason string
-		mine   bool // the Application has a copy
+		mine   bool // the Application has a work
 		others []Rival
 		want   string // "" is the Application itself
 	}{

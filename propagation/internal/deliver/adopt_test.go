@@ -32,8 +32,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// remade deletes an Application and creates it again, as a restore from a backup
-// does: the same object with another UID.
+// remade deletes an Application and creates it again with another UID, as a restore from a backup does.
 func remade(t *testing.T, p *place, app *argocd.Application, change ...func(*argocd.Application)) *argocd.Application {
 	t.Helper()
 	remove(t, app)
@@ -45,7 +44,7 @@ func remade(t *testing.T, p *place, app *argocd.Application, change ...func(*arg
 	return again
 }
 
-// bound waits until a work carries the Application's UID.
+// adopted waits until the existing work carries the Application's UID.
 func adopted(t *testing.T, app *argocd.Application, work *workv1.ManifestWork) {
 	t.Helper()
 	testkit.Eventually(t, "the adoption of "+work.Name, func() error {
@@ -62,8 +61,8 @@ func adopted(t *testing.T, app *argocd.Application, work *workv1.ManifestWork) {
 	})
 }
 
-// An Application with another UID keeps its copy, with the work's name, whether
-// propagation was running or not; and once that is settled nothing is written.
+// An Application that is re-created with another UID adopts its existing work, whether propagation was
+// running or not. A restart after that writes nothing.
 func TestAdoptsWhatAnEarlierLifeDelivered(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
@@ -73,7 +72,7 @@ func TestAdoptsWhatAnEarlierLifeDelivered(t *testing.T) {
 	app = remade(t, p, app)
 	second := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
 	adopted(t, app, work)
-	app = remade(t, p, app) // and again, with propagation running
+	app = remade(t, p, app) // re-created with propagation running
 	adopted(t, app, work)
 	if after := delivered(t, app, p.cluster); after.Generation != work.Generation {
 		t.Errorf("the adoption changed the spec: generation %d, was %d", after.Generation, work.Generation)
@@ -95,8 +94,8 @@ func TestAdoptsWhatAnEarlierLifeDelivered(t *testing.T) {
 	withdrawn(t, app)
 }
 
-// An adopted work is the Application's own from then on: also on a cluster that it
-// leaves, and its deletion waits for it.
+// An adopted work belongs to the Application. A move to another cluster removes it, and the deletion of the
+// Application waits for it.
 func TestAdoptedWorkIsWaitedFor(t *testing.T) {
 	p := newPlace(t)
 	other := newCluster(t)
@@ -127,7 +126,7 @@ func TestAdoptedWorkIsWaitedFor(t *testing.T) {
 	withdrawn(t, app)
 }
 
-// While the earlier copy is being removed, no other one is created.
+// While the earlier work is being removed, propagation creates no other work.
 func TestWaitsForATerminatingCopy(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
@@ -160,14 +159,14 @@ func TestWaitsForATerminatingCopy(t *testing.T) {
 	says(t, app, policy.ErrorCondition, "")
 }
 
-// Of two works on the target the older goes, but not before the newer is applied as
-// it is now.
+// Of two works on the target cluster, propagation deletes the older one. It waits until the current
+// generation of the newer one is applied.
 func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	app := p.deploy("twice")
 	work := delivered(t, app, p.cluster)
-	finalized(t, work) // one that its agent has not begun with goes at once
+	finalized(t, work) // propagation deletes a work without the agent's finalizer at once
 	first.stop()
 	nextSecond(t, work.CreationTimestamp)
 	second := &workv1.ManifestWork{
@@ -217,7 +216,7 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 	})
 }
 
-// An Application that was re-created after a move within its cluster adopts the copy of the move.
+// An Application that is re-created after a move within its cluster adopts the work of the new namespace.
 func TestAdoptsWhatAMoveWithinTheClusterDelivered(t *testing.T) {
 	p := newPlace(t)
 	free := anywhere(t, "elsewhere")
@@ -239,7 +238,8 @@ func TestAdoptsWhatAMoveWithinTheClusterDelivered(t *testing.T) {
 	adopted(t, app, work)
 }
 
-// An Application that is re-created in time keeps its copy. Otherwise the copy is removed.
+// An Application that is re-created within the grace period keeps its work. Otherwise propagation deletes the
+// work.
 func TestRecreateGrace(t *testing.T) {
 	start(t, func(o *Options) { o.RecreateGrace = 5 * time.Second })
 	p := newPlace(t)
@@ -259,7 +259,7 @@ func newNamespace(t *testing.T, p *place) *place {
 	return q
 }
 
-// anywhere lets Applications of all namespaces go to the targets.
+// anywhere allows Applications of all namespaces to use the target namespaces.
 func anywhere(t *testing.T, targets ...string) func(*Options) {
 	t.Helper()
 	p := &place{t: t, namespace: fmt.Sprintf("argo-%d", serial.Add(1))}
@@ -276,8 +276,8 @@ func anywhere(t *testing.T, targets ...string) func(*Options) {
 	}
 }
 
-// runAgent runs OCM's work agent for a cluster until the test ends: hub and managed
-// cluster are one API server.
+// runAgent runs OCM's work agent for a cluster until the test ends. One API server is the hub and the managed
+// cluster.
 func runAgent(t *testing.T, cluster string) {
 	t.Helper()
 	bin := filepath.Join(testkit.Root(), "bin")
@@ -325,8 +325,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// deletions counts what the API server sends of Applications of a namespace that
-// were deleted, or are to be.
+// deletions collects the names of the Applications in a namespace that are deleted or terminating.
 type deletions struct {
 	mu    sync.Mutex
 	names []string
@@ -363,8 +362,8 @@ func (d *deletions) seen() []string {
 	return d.names
 }
 
-// With the real work agent: hub Applications are re-created repeatedly, with propagation running
-// and down. The objects on the managed cluster stay the same.
+// The test re-creates hub Applications repeatedly under the real work agent, with propagation running and
+// stopped. The Applications on the managed cluster are never deleted.
 func TestRecreatedUnderTheAgent(t *testing.T) {
 	const count, rounds = 4, 6
 	p := newPlace(t)

@@ -22,9 +22,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// managed plays a managed cluster's work agent and Argo CD for one work, by the
-// rules of the real ones: the agent applies a manifest when it differs from the
-// one before, Argo CD runs an operation when it finds one and then removes it.
+// managed simulates the work agent and Argo CD of a managed cluster for one work. The agent applies a
+// manifest if it differs from the last one. Argo CD runs an operation and then removes it.
 type managed struct {
 	t    *testing.T
 	work client.ObjectKey
@@ -34,18 +33,18 @@ type managed struct {
 	applied string
 	// annotation is the request on the managed cluster's Application.
 	annotation string
-	// operation waits or runs; refresh waits.
+	// operation is pending or running. refresh is pending.
 	operation, refresh string
 	running            bool
-	// phase and startedAt are of the last operation.
+	// phase and startedAt belong to the last operation.
 	phase, startedAt string
-	// ran and refreshed count what Argo CD did, ended what was terminated.
+	// ran, refreshed and ended count the operations, the refreshes and the terminated operations.
 	ran, refreshed, ended int
 	// values are further feedback values.
 	values map[string]string
 }
 
-// apply is what the agent does with a work: when it changes and on its timer.
+// apply applies the work, as the agent does after a change and on its timer.
 func (m *managed) apply() {
 	m.t.Helper()
 	work := m.get()
@@ -65,7 +64,7 @@ func (m *managed) apply() {
 	m.applied, m.annotation = string(manifest), app.Annotations[contract.RequestAnnotation]
 	m.operation, m.refresh = string(app.Operation), app.Annotations[argocd.RefreshAnnotation]
 	if m.operation == "" {
-		m.running = false // what the real one does, too
+		m.running = false // the real Argo CD does the same
 	}
 	var status struct {
 		OperationState struct{ Phase string } `json:"operationState"`
@@ -76,7 +75,7 @@ func (m *managed) apply() {
 	}
 }
 
-// begin is what Argo CD does when it finds an operation; end is when it is through.
+// begin starts a pending operation and a pending refresh, as Argo CD does. end finishes the operation.
 func (m *managed) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +98,7 @@ func (m *managed) end() {
 	}
 }
 
-// report is the agent's status, as it is now.
+// report writes the agent's current status into the work.
 func (m *managed) report() {
 	m.t.Helper()
 	for {

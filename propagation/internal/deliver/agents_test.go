@@ -21,7 +21,7 @@ import (
 
 const ignored = `"argocd-agent.argoproj-labs.io/ignore-sync":"true"`
 
-// hubWithAgents is the namespace of an Argo CD whose cluster Secrets name agents.
+// hubWithAgents returns the namespace of an Argo CD with cluster Secrets that name agents.
 func hubWithAgents(t *testing.T) (namespace string, with func(*Options)) {
 	t.Helper()
 	namespace = fmt.Sprintf("argocd-%d", serial.Add(1))
@@ -29,8 +29,7 @@ func hubWithAgents(t *testing.T) (namespace string, with func(*Options)) {
 	return namespace, func(o *Options) { o.AgentNamespaces = []string{namespace} }
 }
 
-// agentComes makes the cluster Secret by which the principal knows the agent of a place's
-// cluster.
+// agentComes creates the cluster Secret by which the principal maps the place's cluster to its agent.
 func agentComes(p *place, namespace string) *corev1.Secret {
 	p.t.Helper()
 	s := &corev1.Secret{
@@ -43,13 +42,13 @@ func agentComes(p *place, namespace string) *corev1.Secret {
 	return s
 }
 
-// unnamed has no destination by name.
+// unnamed removes the name of the destination.
 func unnamed(a *argocd.Application) {
 	a.Spec = json.RawMessage(strings.ReplaceAll(string(a.Spec), `,"name":"`+a.Annotations[contract.ClusterAnnotation]+`"`, ""))
 }
 
-// What is pulled goes on as before on a cluster with an agent, which is ignored to leave it
-// alone; a restart writes nothing.
+// A pulled Application stays delivered on a cluster that gets an agent. Its copy is marked so that the agent
+// ignores it. A restart writes nothing.
 func TestPulled_onAClusterWithAnAgent(t *testing.T) {
 	namespace, with := hubWithAgents(t)
 	p, elsewhere := newPlace(t), newPlace(t)
@@ -90,8 +89,8 @@ func TestPulled_onAClusterWithAnAgent(t *testing.T) {
 	})
 }
 
-// An Application with an agent as its destination is not delivered twice. It keeps what it has, and
-// reports that, until one of the two releases it.
+// propagation does not deliver an Application with an agent as its destination. An existing copy stays, and a
+// condition reports that, until the principal ignores the Application or the agent is removed.
 func TestNotDeliveredTwice(t *testing.T) {
 	namespace, with := hubWithAgents(t)
 	p := newPlace(t)
@@ -112,7 +111,7 @@ func TestNotDeliveredTwice(t *testing.T) {
 		t.Errorf("what runs was touched: generation %d, was %d", now.Generation, work.Generation)
 	}
 
-	edit(t, app, func(a *argocd.Application) { a.Labels[argocd.IgnoreSyncLabel] = "true" }) // the principal releases it
+	edit(t, app, func(a *argocd.Application) { a.Labels[argocd.IgnoreSyncLabel] = "true" }) // the principal ignores it
 	says(t, app, policy.ErrorCondition, "")
 	testkit.Eventually(t, "the edit", func() error { return errors.Join(carries(t, app, `"path":"edited"`), carries(t, app, ignored)) })
 	remove(t, secret)
@@ -120,8 +119,8 @@ func TestNotDeliveredTwice(t *testing.T) {
 	delivered(t, late, p.cluster)
 }
 
-// An Application moves to an agent, and back, with edits on the hub alone. Without a
-// finalizer what it deployed stays on the cluster while its copy changes hands.
+// An Application moves to an agent and back by edits on the hub alone. The test removes the finalizer first,
+// so that the deployed resources would stay on the cluster.
 func TestMovesToAnAgentAndBack(t *testing.T) {
 	namespace, with := hubWithAgents(t)
 	p := newPlace(t)

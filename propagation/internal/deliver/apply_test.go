@@ -34,8 +34,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// startForOneWrite starts a propagation that dies with its first write in some namespaces: the
-// write is sent, its answer is lost, and so is whatever would follow.
+// startForOneWrite starts a propagation that stops with its first write in some namespaces. The write is
+// sent, but its answer is lost, and no further write follows.
 func startForOneWrite(t *testing.T, change func(*Options), namespaces ...string) (p *propagation, wrote <-chan struct{}) {
 	t.Helper()
 	over, died := make(chan struct{}), errors.New("killed")
@@ -56,7 +56,7 @@ func startForOneWrite(t *testing.T, change func(*Options), namespaces ...string)
 		dead = true
 		t.Logf("killed with %s %T %s/%s", verb, o, o.GetNamespace(), o.GetName())
 		close(over)
-		return died // the process does not hear that it was written
+		return died // the process receives no answer
 	}
 	return startWith(t, func(c client.Client) client.Client {
 		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
@@ -73,13 +73,13 @@ func startForOneWrite(t *testing.T, change func(*Options), namespaces ...string)
 	}, change), over
 }
 
-// agents apply what comes to some clusters, and finish what is deleted there.
+// agents apply the works of some clusters, and finalize deleted works.
 type agents struct {
 	t        *testing.T
 	clusters []string
 
 	mu sync.Mutex
-	// last is what was deleted, as it was applied last.
+	// last has the deleted works in their last version.
 	last []*workv1.ManifestWork
 }
 
@@ -135,9 +135,8 @@ func leaves(work *workv1.ManifestWork) bool {
 	return !orphans(work) && strings.Contains(applicationIn(work), "end-without-cascade")
 }
 
-// However often propagation is killed, with each of its writes, what it was about to do is done by
-// the next one: an Application is delivered, paused, renamed, moved and removed, and at no time runs
-// nowhere.
+// propagation is killed with each of its writes, and the next process continues. It delivers, pauses,
+// renames, moves and removes an Application. An existing work delivers the Application at all times.
 func TestApply_killedWithEachWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*argocd.Application)
@@ -223,7 +222,7 @@ func TestApply_killedWithEachWrite(t *testing.T) {
 				t.Errorf("%d ManifestWorks were deleted, which say %v", len(ended), ended)
 			}
 			for _, w := range ended {
-				if w.Status.Conditions[0].ObservedGeneration < w.Generation-1 { // the deletion itself counts as one
+				if w.Status.Conditions[0].ObservedGeneration < w.Generation-1 { // the deletion increments the generation
 					t.Errorf("generation %d is deleted, its agent has applied %+v", w.Generation, w.Status.Conditions)
 				}
 			}
@@ -234,7 +233,7 @@ func TestApply_killedWithEachWrite(t *testing.T) {
 	}
 }
 
-// A restart over a settled fleet finds everything as it should be.
+// A restart with unchanged objects writes nothing.
 func TestRestartWritesNothing(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
@@ -250,7 +249,7 @@ func TestRestartWritesNothing(t *testing.T) {
 	}
 	first.stop()
 	second := start(t)
-	// An Application that comes last has seen all the others through.
+	// When this Application is delivered, propagation has reconciled all the others.
 	last := p.deploy("last")
 	delivered(t, last, p.cluster)
 	if got := second.requests.in(p.namespace, p.cluster); len(got) != 1 {
@@ -304,7 +303,7 @@ func carries(t *testing.T, app *argocd.Application, text string) error {
 	return fmt.Errorf("no work has %s", text)
 }
 
-// refusing is an API server that answers the writes of some objects, by name, with an error.
+// refusing is an API server that returns an error for writes of some objects, by name.
 type refusing struct {
 	client.Client
 	errs  map[string]error
@@ -327,7 +326,7 @@ func (r *refusing) Delete(_ context.Context, o client.Object, _ ...client.Delete
 	return r.write("delete", o)
 }
 
-// endingOn returns a pass over a deleted Application whose works a and b end with a step.
+// endingOn returns a pass over a deleted Application with works a and b that end with a step.
 func endingOn(t *testing.T, r *refusing, step decide.Step, release decide.Release) (*applier, pass) {
 	t.Helper()
 	app := settled(t).app
@@ -344,7 +343,7 @@ func endingOn(t *testing.T, r *refusing, step decide.Step, release decide.Releas
 	return &applier{writer: &writer{client: r, live: r, now: time.Now}, requests: &operations{client: r, now: time.Now}, reporter: reporter}, p
 }
 
-// A write that the API server refuses for good stops no other.
+// If the API server refuses a write for good, propagation continues with the other writes.
 func TestApply_refusedEndStopsNoOther(t *testing.T) {
 	r := &refusing{errs: map[string]error{"a": apierrors.NewForbidden(schema.GroupResource{}, "a", nil)}}
 	a, p := endingOn(t, r, decide.StepDelete, decide.NoRelease)
@@ -353,7 +352,8 @@ func TestApply_refusedEndStopsNoOther(t *testing.T) {
 	}
 }
 
-// An abandoned Application goes once its works say that everything stays: nothing else does.
+// An abandoned Application is released after its works carry their ending. A write that is refused for good
+// does not delay the release.
 func TestApply_abandonedWaitsForItsWrites(t *testing.T) {
 	again, never := apierrors.NewConflict(schema.GroupResource{}, "a", nil), apierrors.NewForbidden(schema.GroupResource{}, "a", nil)
 	for name, c := range map[string]struct {
@@ -373,7 +373,7 @@ func TestApply_abandonedWaitsForItsWrites(t *testing.T) {
 	}
 }
 
-// What of an Application that is gone stays as it is, or waits, is passed by.
+// If the Application no longer exists, a work that waits is not written.
 func TestApply_goneApplication(t *testing.T) {
 	r := &refusing{}
 	a, p := endingOn(t, r, decide.StepWait, decide.NoRelease)
@@ -383,7 +383,7 @@ func TestApply_goneApplication(t *testing.T) {
 	}
 }
 
-// A scheduled check stays, even with an error that no retry can correct.
+// A scheduled check remains scheduled, even after an error that no retry can correct.
 func TestReconcile_resultOf(t *testing.T) {
 	final, failed := reconcile.TerminalError(errors.New("malformed")), errors.New("timeout")
 	for name, c := range map[string]struct {
@@ -406,7 +406,7 @@ func TestReconcile_resultOf(t *testing.T) {
 	}
 }
 
-// written is a hub that keeps the last patch.
+// written is a client that keeps the last patch.
 type written struct {
 	client.Client
 	patch []byte

@@ -26,12 +26,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// valuesOf returns a spec with the values for Helm.
+// valuesOf returns a spec with Helm values.
 func valuesOf(values string) json.RawMessage {
 	return json.RawMessage(`{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"chart","targetRevision":"main","helm":{"valuesObject":` + values + `}},"destination":{"namespace":"guestbook"}}`)
 }
 
-// awkward are values that some way of writing JSON changes.
+// awkward has values that some JSON encoders change.
 var awkward = map[string]struct{ reason, values string }{
 	"null":     {"a null takes a default of the chart away", `{"livenessProbe":null}`},
 	"deep":     {"nulls in objects in lists, and in lists", `{"a":{"b":null,"c":[null,{"d":null},[null]]}}`},
@@ -63,8 +63,7 @@ func sends(t *testing.T, app *argocd.Application, want, what string) {
 	})
 }
 
-// Whatever leads to a spec, what is delivered is what a new Application with that
-// spec gets.
+// An edited Application delivers the same spec as a new Application, whatever sequence of changes led to it.
 func TestEveryWriteDeliversTheSame(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
@@ -132,8 +131,7 @@ func TestEveryWriteDeliversTheSame(t *testing.T) {
 	}
 }
 
-// The golden Applications are delivered alike, whether they are new or what an
-// Application without anything special became.
+// The golden Applications deliver the same manifests, whether they are new or the result of an edit.
 func TestGoldenOnUpdate(t *testing.T) {
 	p := newPlace(t)
 	settings := func(o *Options) { o.ArgoCDNamespace = p.namespace }
@@ -158,7 +156,7 @@ func TestGoldenOnUpdate(t *testing.T) {
 			return nil
 		})
 		if golden.Operation != nil {
-			continue // it holds everything back until it has run
+			continue // the pending operation delays further changes
 		}
 		foreignPatch(t, edited)
 		testkit.Eventually(t, name+" to be the same after the patch of another writer", func() error {
@@ -176,8 +174,7 @@ func TestGoldenOnUpdate(t *testing.T) {
 	}
 }
 
-// sentManifests returns what a work of an Application holds, without names that
-// another's have not.
+// sentManifests returns the manifests of an Application's works, without the Application's name and request.
 func sentManifests(t *testing.T, app *argocd.Application) string {
 	t.Helper()
 	var all strings.Builder
@@ -190,8 +187,8 @@ func sentManifests(t *testing.T, app *argocd.Application) string {
 	return strings.ReplaceAll(request.ReplaceAllString(all.String(), "$1"), app.Name, "NAME")
 }
 
-// foreignPatch sends the work's own manifests back by a merge patch, which drops
-// nulls, with an edit in the Application.
+// foreignPatch writes the work's own manifests as a merge patch, with an edit of the Application. A merge
+// patch drops nulls.
 func foreignPatch(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	work := &works(t, app)[0]
@@ -240,7 +237,7 @@ func readGolden(t *testing.T, path string) *argocd.Application {
 	return decode[argocd.Application](t, raw)
 }
 
-// older behaves like an API server whose CRD does not have ignoreFields, and drops them.
+// older behaves like an API server with a CRD without ignoreFields, and drops that field.
 func older(c client.Client) client.Client {
 	unknown := regexp.MustCompile(`,"ignoreFields":\[\{[^{}]*\}\]`)
 	return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
@@ -264,8 +261,8 @@ func older(c client.Client) client.Client {
 	})
 }
 
-// A work that the API server stores otherwise than written is not written again,
-// be it by the next process; one that another writer edits is.
+// If the API server stores a work in another form, propagation does not write the work again, also after a
+// restart. It still corrects an edit of another writer.
 func TestStoredOtherwise(t *testing.T) {
 	first := startWith(t, older)
 	p := newPlace(t)
@@ -311,8 +308,7 @@ func TestStoredOtherwise(t *testing.T) {
 	})
 }
 
-// A tenant's large specs that the cache has no room for are delivered all the same, and so is each
-// change of them.
+// propagation delivers large specs and their changes, even if its cache has no room for them.
 func TestDeliver_specsThatTheCacheLeavesOut(t *testing.T) {
 	const applications, size = 36, 480 << 10 // 17 MiB
 	p := newPlace(t)

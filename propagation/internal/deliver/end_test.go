@@ -25,7 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// stored returns a work as the API server has it, nil when it is gone.
+// stored returns a work from the API server, or nil if it does not exist.
 func stored(t *testing.T, work *workv1.ManifestWork) *workv1.ManifestWork {
 	t.Helper()
 	live := &workv1.ManifestWork{}
@@ -38,13 +38,13 @@ func stored(t *testing.T, work *workv1.ManifestWork) *workv1.ManifestWork {
 	return live
 }
 
-// applicationIn returns the Application's manifest, the last of a work.
+// applicationIn returns the Application's manifest, which is the last manifest of a work.
 func applicationIn(work *workv1.ManifestWork) string {
 	return string(work.Spec.Workload.Manifests[len(work.Spec.Workload.Manifests)-1].Raw)
 }
 
-// appliedBeforeItsEnd waits for a work to be deleted and returns the last version of it. It
-// fails when the agent had not applied that.
+// appliedBeforeItsEnd waits for the deletion of a work and returns its last version. It fails if the agent
+// had not applied that version.
 func appliedBeforeItsEnd(t *testing.T, work *workv1.ManifestWork) (last *workv1.ManifestWork) {
 	t.Helper()
 	testkit.Eventually(t, "the work to be deleted", func() error {
@@ -60,14 +60,14 @@ func appliedBeforeItsEnd(t *testing.T, work *workv1.ManifestWork) (last *workv1.
 			applied = c.ObservedGeneration
 		}
 	}
-	if applied < last.Generation-1 { // the deletion itself counts as one
+	if applied < last.Generation-1 { // the deletion increments the generation
 		t.Errorf("generation %d is deleted, its agent has applied %d: agents ignore the spec of a work that is being deleted", last.Generation, applied)
 	}
 	return last
 }
 
-// waitsForAgent waits until a work carries text, and fails when it is deleted before its
-// agent has applied that.
+// waitsForAgent waits until the work carries its ending. It fails if the work is deleted before its agent has
+// applied the ending.
 func waitsForAgent(t *testing.T, work *workv1.ManifestWork, carries func(string) bool) {
 	t.Helper()
 	testkit.Eventually(t, "the last write", func() error {
@@ -86,11 +86,11 @@ func waitsForAgent(t *testing.T, work *workv1.ManifestWork, carries func(string)
 	}
 }
 
-// What the deletion of an Application means, with or without cascade, reaches its cluster
-// before the work goes, however slow agent or pod are.
+// The agent applies the finalizers of a deleted Application, with or without cascade, before propagation
+// deletes the work. A slow agent or a restart of propagation does not change that.
 func TestDelete_clusterAppliesFinalizersFirst(t *testing.T) {
 	cascade := func(raw string) bool { return strings.Contains(raw, argocd.ResourcesFinalizer) }
-	// A finalizer that is taken off is a write of its own when propagation runs; the last one asks for the end, too.
+	// A running propagation writes the removed finalizer separately. The last write also requests the ending.
 	ends := func(raw string) bool { return !cascade(raw) && strings.Contains(raw, "end-without-cascade") }
 	for name, c := range map[string]struct {
 		before, last []string
@@ -126,8 +126,8 @@ func TestDelete_clusterAppliesFinalizersFirst(t *testing.T) {
 	}
 }
 
-// Server-side apply does not remove a finalizer that another field manager has set, too, as
-// with an Application that was on its cluster before: Argo CD would prune what is to stay.
+// Server-side apply does not remove a finalizer that another field manager owns as well. Argo CD would prune
+// resources that must stay, so propagation waits.
 func TestDelete_withoutCascadeWaitsForTheClustersFinalizers(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -165,7 +165,7 @@ func TestDelete_withoutCascadeWaitsForTheClustersFinalizers(t *testing.T) {
 	if live := stored(t, work); live == nil || live.DeletionTimestamp != nil {
 		t.Fatal("the work went while Argo CD would prune what is to stay")
 	}
-	applyWell(t, stored(t, work)) // an operator has removed it there
+	applyWell(t, stored(t, work)) // an operator has removed the finalizer on the cluster
 	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "again" })
 	appliedBeforeItsEnd(t, work)
 	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
@@ -195,7 +195,7 @@ func TestDelete_fromOrphanToPruneWaitsForAgent(t *testing.T) {
 	}
 }
 
-// An orphan of a paused Application syncs again: there would be no way to give it its automation back.
+// An orphan of a paused Application gets its automation back. Later, propagation could not restore it.
 func TestDelete_orphanGetsItsAutomationBack(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
@@ -226,7 +226,7 @@ func automated(a *argocd.Application) {
 	a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"project"`, `"syncPolicy":{"automated":{"prune":true}},"project"`, 1))
 }
 
-// A tenant's own annotations delay what the tenant does, never what an administrator takes away.
+// Annotations of a tenant or an agent do not delay a removal after a lost permission.
 func TestPermissionLost_isNotDelayedByTenantOrAgent(t *testing.T) {
 	for name, spoil := range map[string]func(*testing.T, *place, *argocd.Application){
 		"pause of the Application":     func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "delivery") },
@@ -246,8 +246,8 @@ func TestPermissionLost_isNotDelayedByTenantOrAgent(t *testing.T) {
 	}
 }
 
-// A tenant's orphan policy counts after a lost permission: the workload stays, and does not follow
-// git any more.
+// The orphan policy of a tenant applies after a lost permission. The delivered Application stays, without its
+// automation.
 func TestPermissionLost_ofAnOrphanLeavesItWithoutAutomation(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -279,8 +279,8 @@ func TestPermissionLost_waitsForPauseOfTheNamespace(t *testing.T) {
 	}
 }
 
-// An Application that is refused waits for the agent of a work that goes, be it on another
-// cluster or left by an Application of that name before, and goes on when that has applied.
+// A removal after a lost permission continues as soon as the agent has applied the ending. The refused
+// Application may name another cluster, be re-created, or have been paused.
 func TestPermissionLost_continuesOnceItsAgentHasApplied(t *testing.T) {
 	for name, refuse := range map[string]func(*place, *argocd.Application){
 		"moved to a cluster that it may not use": func(p *place, a *argocd.Application) {
@@ -325,7 +325,7 @@ func TestPermissionLost_continuesOnceItsAgentHasApplied(t *testing.T) {
 				return nil
 			})
 			later := newPlace(t)
-			delivered(t, later.deploy("later"), later.cluster) // the passes that this made are over
+			delivered(t, later.deploy("later"), later.cluster) // the reconciles of these changes are finished
 			applyWell(t, work)
 			begin := time.Now()
 			appliedBeforeItsEnd(t, work)
@@ -336,7 +336,7 @@ func TestPermissionLost_continuesOnceItsAgentHasApplied(t *testing.T) {
 	}
 }
 
-// What an agent may write on its own ManagedCluster stops no deletion.
+// A pause of the ManagedCluster does not delay a deletion, because the agent can set that pause.
 func TestDelete_isNotDelayedByPauseOfItsCluster(t *testing.T) {
 	for _, word := range []string{"prune", "abandon"} {
 		t.Run(word, func(t *testing.T) {
@@ -355,7 +355,7 @@ func TestDelete_isNotDelayedByPauseOfItsCluster(t *testing.T) {
 	}
 }
 
-// A narrowed AppProject reaches each work that stays, whatever keeps the work as it is.
+// A narrowed AppProject reaches each existing work, whatever else keeps the work unchanged.
 func TestProject_narrowedReachesWorksThatAreLeftAsTheyAre(t *testing.T) {
 	const wide = `{"sourceNamespaces":["*"],"destinations":[{"namespace":"*","server":"*"}],"sourceRepos":["*"]}`
 	const narrow = `{"sourceNamespaces":["*"],"destinations":[{"namespace":"narrow","server":"https://kubernetes.default.svc"}],"sourceRepos":["*"]}`
@@ -413,7 +413,7 @@ func TestProject_narrowedReachesWorksThatAreLeftAsTheyAre(t *testing.T) {
 	}
 }
 
-// A write that takes the automation out does not have the agent apply an operation again.
+// If a pause removes the automation, the agent does not apply a finished operation again.
 func TestPauseSync_doesNotRunAFinishedOperationAgain(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -423,7 +423,7 @@ func TestPauseSync_doesNotRunAFinishedOperationAgain(t *testing.T) {
 	sent(t, app, m)
 	m.begin()
 	m.report()
-	m.end() // and has not been reported
+	m.end() // not reported yet
 	pause(t, app, "sync")
 	another(t)
 	if works(t, app)[0].Annotations[contract.PausedAnnotation] != "" {

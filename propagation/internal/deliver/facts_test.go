@@ -29,8 +29,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// hubObjects is a [reader], a [ledger] and what else [sources] have, over objects in memory.
-// What has the name of fail cannot be read.
+// hubObjects is a [reader], a [ledger] and the other parts of [sources], with objects in memory. Reads of the
+// kind in fail return an error.
 type hubObjects struct {
 	app        *argocd.Application
 	others     map[types.NamespacedName]*argocd.Application
@@ -81,7 +81,7 @@ func (h *hubObjects) Get(_ context.Context, key client.ObjectKey, o client.Objec
 	return fmt.Errorf("no %T", o)
 }
 
-// get makes o what there is, nil for nothing.
+// get copies an existing object into o, or returns NotFound.
 func get[T any](o, there *T, err error) error {
 	switch {
 	case err != nil:
@@ -122,7 +122,7 @@ var (
 	teamApp   = types.NamespacedName{Namespace: "team", Name: "app"}
 )
 
-// everything is permitted.
+// everything has all permissions.
 var everything = decide.Permission{Bound: true, Project: true, Namespace: true}
 
 func (h *hubObjects) gather() (decide.Facts, error) {
@@ -142,8 +142,8 @@ func (h *hubObjects) sources() *sources {
 	}
 }
 
-// settled returns a delivered Application with all that facts rest on: its project travels, and
-// another cluster still has a former copy whose project has been narrowed.
+// settled returns a delivered Application with all inputs of its facts. Its AppProject is delivered as well,
+// and cluster2 still has a former work.
 func settled(t *testing.T) *hubObjects {
 	t.Helper()
 	app := &argocd.Application{
@@ -185,7 +185,7 @@ func workOn(t *testing.T, app *argocd.Application, cluster string, project *argo
 	return work
 }
 
-// What cannot be read is an error, never an object that is not there.
+// If an object cannot be read, gather returns an error, and does not treat the object as missing.
 func TestGather_whatCannotBeRead(t *testing.T) {
 	for what, change := range map[string]func(*hubObjects){
 		"Application": func(*hubObjects) {},
@@ -212,8 +212,8 @@ func TestGather_whatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A missing, empty or malformed value takes a permission from an existing work only if that is
-// certain. For the desired delivery it may, because a refusal removes nothing.
+// A missing, empty or malformed value removes a permission of an existing work only if the loss is certain.
+// It may remove a permission of the desired delivery, because a refusal removes nothing.
 func TestGather_permission(t *testing.T) {
 	all := decide.Permission{Bound: true, Project: true, Namespace: true}
 	without := func(change func(*decide.Permission)) decide.Permission {
@@ -290,8 +290,8 @@ func TestGather_binding(t *testing.T) {
 	}
 }
 
-// An agent can have its work name any AppProject of the hub: it gets only one that its cluster has
-// a right to.
+// An agent can write any AppProject name into its work. It receives an AppProject only if an Application on
+// its cluster may use it.
 func TestGather_stale(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason    string
@@ -346,8 +346,8 @@ func saying(annotations map[string]string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}
 }
 
-// The annotations of each object are read from that object. The ledger has those of a deleted
-// ApplicationSet.
+// gather reads the annotations of each object from that object. For a deleted ApplicationSet it reads the
+// override from the ledger.
 func TestGather_words(t *testing.T) {
 	until := gatherNow.Add(time.Hour)
 	hold := decide.Override{Word: decide.Hold, Until: until}
@@ -401,7 +401,7 @@ func TestGather_words(t *testing.T) {
 	}
 }
 
-// What the ledger has of a work and of an Application that is gone is a fact as any other.
+// The ledger's notes about works and missing Applications are part of the facts.
 func TestGather_ledger(t *testing.T) {
 	h := settled(t)
 	note := decide.Note{Known: true, Group: decide.Group{Namespace: "team", Set: "set"}, Allowed: true}
@@ -412,7 +412,7 @@ func TestGather_ledger(t *testing.T) {
 	}
 }
 
-// The deletion of an Application waits for nothing that only a delivery rests on.
+// The deletion of an Application does not depend on sources that only a delivery needs.
 func TestGather_deleted(t *testing.T) {
 	for _, what := range []string{"Agent", "Rivals"} {
 		h := settled(t)
@@ -426,7 +426,7 @@ func TestGather_deleted(t *testing.T) {
 	}
 }
 
-// A tenant's malformed status delays no removal after a lost permission, because it is a fact.
+// A tenant's malformed status is reported as a fact. It delays no removal after a lost permission.
 func TestGather_malformedStatus(t *testing.T) {
 	h := settled(t)
 	h.app.Status = json.RawMessage(`{"conditions":"none"}`)
@@ -437,7 +437,7 @@ func TestGather_malformedStatus(t *testing.T) {
 	}
 }
 
-// A rival without a copy counts only if it could have one.
+// A rival without a copy counts only if propagation could deliver it.
 func TestGather_rivals(t *testing.T) {
 	rival := func(change func(*argocd.Application)) *argocd.Application {
 		a := &argocd.Application{
@@ -462,7 +462,7 @@ func TestGather_rivals(t *testing.T) {
 		reason   string
 		change   func(*argocd.Application)
 		copied   bool
-		unlisted bool // it is gone
+		unlisted bool // the rival is missing
 		want     []decide.Rival
 	}{
 		"wants":   {reason: "it could be delivered", change: func(*argocd.Application) {}, want: []decide.Rival{{Key: key, UID: "fedcba9876543210", Created: gatherNow, Wants: true}}},
@@ -493,8 +493,8 @@ func TestGather_rivals(t *testing.T) {
 	}
 }
 
-// If it is unknown what an AppProject inherits, none of several rivals with it can be delivered, in
-// whatever order they are checked.
+// If the inherited parts of an AppProject are unknown, no rival with this AppProject counts, in whatever
+// order propagation checks the rivals.
 func TestGather_rivalsOfAnInvalidSetting(t *testing.T) {
 	h := settled(t)
 	h.projects["shop"] = project("shop", "other", "*")
@@ -514,7 +514,7 @@ func TestGather_rivalsOfAnInvalidSetting(t *testing.T) {
 	}
 }
 
-// Two Applications that each want what the other's copy has wait for each other.
+// If two Applications each desire the identity of the other's copy, they wait for each other.
 func TestGather_rivalsThatWait(t *testing.T) {
 	h := settled(t)
 	other := h.app.DeepCopy()

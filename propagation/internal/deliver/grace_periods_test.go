@@ -24,8 +24,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A binding that returns within the grace period costs nothing: the decision was re-created, a
-// restore brought it back without its status, or a cluster was moved.
+// If a binding returns within the grace period, nothing is removed. The PlacementDecision may have been
+// emptied, deleted, or restored without its status.
 func TestBindingGrace(t *testing.T) {
 	for name, lose := range map[string]func(*testing.T, *place){
 		"emptied": func(_ *testing.T, p *place) { p.bind() },
@@ -69,25 +69,25 @@ func TestBindingGraceEnds(t *testing.T) {
 	says(t, app, policy.ErrorCondition, "no PlacementDecision")
 }
 
-// The copy on a cluster that the namespace has lost goes, whatever becomes of the
-// new target; while the namespace has it, a delivery that merely waits keeps it.
+// Once a namespace has lost a former cluster, its work is deleted, even if the new delivery fails.
+// Before that, an invalid setting or a waiting delivery keeps the work.
 func TestOldTargetAfterItsBinding(t *testing.T) {
 	tooLarge := func(a *argocd.Application) {
 		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"guestbook","helm":{"values":"`+strings.Repeat("x", 600*1024)+`"}`, 1))
 	}
 	for name, c := range map[string]struct {
 		reason string
-		// spoil keeps the delivery to the new target from coming about.
+		// spoil prevents the delivery to the new cluster.
 		spoil func(t *testing.T, p *place, other string)
 		edit  func(*argocd.Application)
 		says  string
-		// stays: while the old cluster is bound, its copy stays.
+		// stays is true if the old copy stays while its cluster is bound.
 		stays bool
 	}{
 		"tooLarge": {reason: "it will not come about until the user acts", edit: tooLarge, says: "the limit is"},
 		"refused": {
 			reason: "nor when the API server says no", says: "the API server refused",
-			spoil: func(t *testing.T, _ *place, other string) { // no namespace, as of a cluster half registered
+			spoil: func(t *testing.T, _ *place, other string) { // no namespace, like a cluster that is partly registered
 				remove(t, namespace(other))
 			},
 		},
@@ -116,7 +116,7 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 			first := start(t)
 			app := p.deploy("guestbook")
 			work := delivered(t, app, p.cluster)
-			finalized(t, work) // what no agent has begun with goes at once
+			finalized(t, work) // propagation deletes a work that no agent has begun with at once
 			first.stop()
 			if c.spoil != nil {
 				c.spoil(t, p, other)
@@ -140,7 +140,7 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 			p.bind(other)
 			testkit.Eventually(t, "the old copy to go", func() error {
 				if there() {
-					_ = tryAnswer(client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", nil) // its agent applies how it ends
+					_ = tryAnswer(client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", nil) // the agent applies the ending
 					return errors.New("it is there")
 				}
 				return nil
@@ -152,8 +152,8 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 	}
 }
 
-// An invalid optional setting keeps the delivery unchanged, and is reported. Without a binding the
-// delivery is still removed.
+// propagation reports an invalid optional setting and keeps the delivery unchanged. Without a binding it
+// still removes the delivery.
 func TestInvalidSettingKeepsTheDelivery(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
@@ -175,8 +175,8 @@ func TestInvalidSettingKeepsTheDelivery(t *testing.T) {
 	withdrawn(t, app)
 }
 
-// A name that no cluster can have means no cluster: a copy elsewhere is removed, and a deletion
-// waits for nothing.
+// If the Application names an invalid cluster, propagation reports that and keeps an existing copy. A
+// deletion does not wait for such a cluster.
 func TestNoClusterCanBeCalledThat(t *testing.T) {
 	for _, target := range []string{"team/cluster", "50%", ".", ".."} {
 		t.Run(target, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestNoClusterCanBeCalledThat(t *testing.T) {
 	}
 }
 
-// An abandoned Application is released once the API server has confirmed what that rests on.
+// An abandoned Application is released only after the API server has confirmed the decision.
 func TestAbandon_isConfirmed(t *testing.T) {
 	var silent atomic.Bool
 	startReading(t, func(c client.Client) client.Client { return unreadable{c, &silent} })
@@ -223,7 +223,7 @@ func TestAbandon_isConfirmed(t *testing.T) {
 	pruned(t, work)
 }
 
-// unreadable is a client that cannot read while the API server is silent.
+// unreadable is a client that returns errors for all reads while silent is true.
 type unreadable struct {
 	client.Client
 	silent *atomic.Bool
@@ -243,7 +243,8 @@ func (u unreadable) List(ctx context.Context, list client.ObjectList, opts ...cl
 	return u.Client.List(ctx, list, opts...)
 }
 
-// A ManagedCluster on its way out may still run something; one that is gone does not.
+// A deleted Application waits for its work on a terminating ManagedCluster, until the ManagedCluster no
+// longer exists.
 func TestWaitsForATerminatingCluster(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -270,8 +271,8 @@ func TestWaitsForATerminatingCluster(t *testing.T) {
 	}
 }
 
-// An AppProject that is re-created, or admits the namespace again, within the grace period costs
-// nothing.
+// If an AppProject is deleted, or excludes the namespace, and is re-created within the grace period, nothing
+// is removed.
 func TestProjectGrace(t *testing.T) {
 	for name, lose := range map[string]func(*testing.T, *argocd.AppProject){
 		"edited": func(t *testing.T, project *argocd.AppProject) {

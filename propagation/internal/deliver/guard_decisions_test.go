@@ -29,8 +29,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Undo reverts the removal: deleted Applications are released, their works stay, re-created
-// Applications take them over, and only the owner of a ManifestWork changes.
+// Undo reverts a removal: propagation releases the deleted Applications and keeps their works. Re-created
+// Applications adopt the works, and only the owner of a ManifestWork changes.
 func TestGuardUndo(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t, argocd.ResourcesFinalizer)
@@ -63,8 +63,8 @@ func TestGuardUndo(t *testing.T) {
 	})
 }
 
-// A hold survives restarts: nothing is removed, reported or written again, and what was deleted
-// while propagation was down counts together.
+// A hold survives restarts, and nothing is removed, reported or written again. Deletions while propagation
+// was down count together.
 func TestGuardSurvivesRestarts(t *testing.T) {
 	on := guarded(newHubNamespace(t))
 	first := start(t, on)
@@ -99,7 +99,7 @@ func TestGuardSurvivesRestarts(t *testing.T) {
 	}
 }
 
-// Reconciles of held Applications write nothing, however many there are.
+// Reconciles of held Applications write nothing.
 func TestHeldFleetWritesNothing(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	p := start(t, guarded(hubNamespace))
@@ -115,7 +115,7 @@ func TestHeldFleetWritesNothing(t *testing.T) {
 			edit(t, app, func(a *argocd.Application) { a.Labels["again"] = fmt.Sprint("no", i) })
 		}
 	}
-	delivered(t, g.deploy("last"), g.cluster) // behind all of them
+	delivered(t, g.deploy("last"), g.cluster) // reconciled after all of them
 	for _, request := range p.requests.in(g.namespace, g.cluster, hubNamespace)[before:] {
 		if request != "POST /apis/work.open-cluster-management.io/v1/namespaces/"+g.cluster+"/manifestworks" {
 			t.Errorf("the held fleet was written to: %s", request)
@@ -123,7 +123,7 @@ func TestHeldFleetWritesNothing(t *testing.T) {
 	}
 }
 
-// A few go as ever, within a second or so.
+// A few removals within the limit are allowed, and further ones are held.
 func TestGuardLetsAFewGo(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
@@ -135,8 +135,8 @@ func TestGuardLetsAFewGo(t *testing.T) {
 	g.awaitLeft(many - 2)
 }
 
-// An early approval holds nothing. A hold holds even one removal. An invalid value holds and is
-// reported.
+// An approval in advance holds nothing. A hold applies even to one removal. An invalid value holds, and an
+// Event reports it.
 func TestGuardDecisions(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	start(t, guarded(hubNamespace))
@@ -176,8 +176,8 @@ func TestGuardDecisions(t *testing.T) {
 	})
 }
 
-// Not counted: what the user has given up, and what OCM removes itself. A cluster that
-// is not there may only have not been restored yet.
+// The budget does not count abandoned Applications, nor works that OCM removes itself. A missing
+// ManagedCluster removes nothing, because a restore may still create it.
 func TestGuardCounts(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	leave := func(g *generated, finalizers ...string) {
@@ -207,7 +207,8 @@ func TestGuardCounts(t *testing.T) {
 	})
 }
 
-// What cannot be remembered is not done: two leaders could otherwise lose twice as much.
+// If the budget cannot store a decision, it allows no removal. Otherwise two leaders could remove twice the
+// limit.
 func TestGuardNeedsItsMemory(t *testing.T) {
 	var failing atomic.Bool
 	failing.Store(true)
@@ -250,7 +251,7 @@ func TestGuardNeedsItsMemory(t *testing.T) {
 	})
 }
 
-// An end that was allowed stays allowed over a restart: it takes as long as its agent takes.
+// An allowed removal stays allowed after a restart, because its agent may need a long time.
 func TestBudget_restartKeepsAllowedEnds(t *testing.T) {
 	on := guarded(newHubNamespace(t))
 	first := start(t, on)
@@ -274,7 +275,7 @@ func TestBudget_restartKeepsAllowedEnds(t *testing.T) {
 	g.awaitLeft(many - 3)
 }
 
-// What a tenant removes does not hold what an administrator revokes.
+// Held removals of a tenant do not hold removals after a lost permission.
 func TestBudget_tenantDoesNotHoldLostPermissions(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
@@ -289,8 +290,8 @@ func TestBudget_tenantDoesNotHoldLostPermissions(t *testing.T) {
 	g.kept()
 }
 
-// A hold of the hub ends for those that are left in it once the others are back, and as few
-// are left as any group may lose.
+// A hold of the hub ends for the remaining removals once the other Applications are restored. At most as
+// many remain as each group may lose.
 func TestBudget_hubHoldEndsForTheRest(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)), func(o *Options) {
 		o.Withdrawals.Group, o.Withdrawals.Hub, o.Withdrawals.Window = limit.Limit{Percent: 99, Least: 2}, limit.Limit{Percent: 30, Least: 0}, 20*time.Second
@@ -312,7 +313,7 @@ func TestBudget_hubHoldEndsForTheRest(t *testing.T) {
 	mistaken.kept()
 }
 
-// A hold ends by itself once what waits is within the limit again.
+// A hold ends by itself once the pending removals are within the limit.
 func TestBudget_holdEndsWithWindow(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)), func(o *Options) { o.Withdrawals.Window = 20 * time.Second })
 	g := generate(t)
@@ -339,12 +340,12 @@ func (g *generated) awaitRemembered(hubNamespace string) {
 	})
 }
 
-// What an ApplicationSet holds counts after its end, across a restart, too: it is deleted
-// together with the Applications that it keeps. Its approval and its pause end with it.
+// The hold of an ApplicationSet outlives the ApplicationSet, also across a restart, because both are deleted
+// together. Its approval and its pause end with it.
 func TestBudget_holdOutlivesApplicationSet(t *testing.T) {
 	for name, c := range map[string]struct {
 		key, value string
-		// condition is what its Applications say.
+		// condition is the message of its Applications.
 		condition string
 	}{
 		"approve": {key: contract.DeletionBudgetAnnotation, value: until("approve"), condition: " of 12 deliveries of ApplicationSet %s/guestbook would be withdrawn"},
@@ -368,13 +369,14 @@ func TestBudget_holdOutlivesApplicationSet(t *testing.T) {
 				says(t, app, policy.WarningCondition, fmt.Sprintf(c.condition, g.namespace))
 			}
 			g.kept()
-			g.decide(namespace(g.namespace), "approve") // which overrides what cannot be changed any more
+			g.decide(namespace(g.namespace), "approve") // overrides the hold, which nobody can edit any more
 			g.awaitLeft(0)
 		})
 	}
 }
 
-// Whoever deletes an ApplicationSet gets an Event about what ended with it.
+// If a pause ends with a deleted ApplicationSet, its Namespace gets an Event, and waiting Applications are
+// delivered.
 func TestBudget_reportsWhatEndsWithApplicationSet(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
@@ -408,7 +410,7 @@ func (g *generated) annotate(key, value string) {
 	}
 }
 
-// A tenant's word on the ApplicationSet does not keep what the administrator takes away.
+// A hold on the ApplicationSet does not hold removals after a lost permission.
 func TestBudget_revocationIgnoresApplicationSet(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	start(t, guarded(hubNamespace))
@@ -424,5 +426,5 @@ func TestBudget_revocationIgnoresApplicationSet(t *testing.T) {
 	g.kept()
 	g.decide(namespace(hubNamespace), "approve")
 	g.bind()       // to no cluster
-	g.awaitLeft(0) // also what the tenant has deleted, and holds
+	g.awaitLeft(0) // also the tenant's held deletion
 }

@@ -32,8 +32,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// guarded turns the guard on, with a limit that tests reach; the hub has none, since
-// other tests share it.
+// guarded enables the deletion budget with a limit that tests reach. The hub has no limit, because other
+// tests share the hub.
 func guarded(namespace string) func(*Options) {
 	return func(o *Options) {
 		o.HubNamespace = namespace
@@ -41,7 +41,7 @@ func guarded(namespace string) func(*Options) {
 	}
 }
 
-// newHubNamespace makes a namespace for propagation to remember in.
+// newHubNamespace creates a namespace for the stored state of propagation.
 func newHubNamespace(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprintf("hub-%d", serial.Add(1))
@@ -49,18 +49,18 @@ func newHubNamespace(t *testing.T) string {
 	return name
 }
 
-// generated is an ApplicationSet with Applications, as its controller makes them.
+// generated is an ApplicationSet with Applications, as its controller creates them.
 type generated struct {
 	*place
 	set  *unstructured.Unstructured
 	apps []*argocd.Application
-	// uids are those of the works.
+	// uids has the UIDs of the works by Application.
 	uids map[string]types.UID
 }
 
 const many = 12
 
-// newSet makes an ApplicationSet without Applications.
+// newSet creates an ApplicationSet without Applications.
 func newSet(t *testing.T) *generated {
 	t.Helper()
 	g := &generated{place: newPlace(t), uids: map[string]types.UID{}}
@@ -75,7 +75,7 @@ func newSet(t *testing.T) *generated {
 	return g
 }
 
-// generate makes an ApplicationSet with many Applications and waits for their works.
+// generate creates an ApplicationSet with many Applications and waits for their works.
 func generate(t *testing.T, finalizers ...string) *generated {
 	t.Helper()
 	g := newSet(t)
@@ -92,15 +92,15 @@ func (g *generated) owned(a *argocd.Application) {
 	a.OwnerReferences = []metav1.OwnerReference{{APIVersion: argocd.GroupVersion.String(), Kind: argocd.ApplicationSetKind, Name: g.set.GetName(), UID: g.set.GetUID()}}
 }
 
-// each does the same to all Applications, or to the first n.
+// each calls act for the first n Applications.
 func (g *generated) each(n int, act func(*argocd.Application)) {
 	for _, app := range g.apps[:n] {
 		act(app)
 	}
 }
 
-// remove deletes Applications at once: as few as two go after a second, and a busy machine may
-// take as long for a third.
+// remove deletes Applications in parallel. The budget allows two removals after a second, and a busy machine
+// may need a second for three requests.
 func (g *generated) remove(apps ...*argocd.Application) {
 	g.t.Helper()
 	var all sync.WaitGroup
@@ -114,7 +114,7 @@ func (g *generated) remove(apps ...*argocd.Application) {
 	all.Wait()
 }
 
-// kept fails unless every work is the one that it was, and stays.
+// kept fails unless every Application still has its first work, and none is terminating.
 func (g *generated) kept() {
 	g.t.Helper()
 	for _, app := range g.apps {
@@ -147,7 +147,7 @@ func (g *generated) awaitLeft(n int) {
 	})
 }
 
-// events returns how many Events of an object have a reason, and the last note.
+// heldEvents returns the number of Events with a reason on objects of a kind, and the last note.
 func heldEvents(t *testing.T, kind, namespace, reason string) (n int, note string) {
 	t.Helper()
 	var list eventsv1.EventList
@@ -162,7 +162,7 @@ func heldEvents(t *testing.T, kind, namespace, reason string) (n int, note strin
 	return n, note
 }
 
-// awaitHeld waits until the hold is reported on an object, and fails if anything went.
+// awaitHeld waits for the Event of the hold on an object, and fails if a work was removed.
 func (g *generated) awaitHeld(kind string) {
 	g.t.Helper()
 	testkit.Eventually(g.t, "the Event of the hold on the "+kind, func() error {
@@ -206,7 +206,7 @@ func annotate(t *testing.T, o client.Object, value any) {
 	}
 }
 
-// Whatever would remove too much at once is held as a whole, reported, and removed once it is
+// The budget holds a removal that is too large as a whole and reports it. It allows the removal once it is
 // approved.
 func TestGuardHolds(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
@@ -214,7 +214,8 @@ func TestGuardHolds(t *testing.T) {
 	for name, c := range map[string]struct {
 		finalizers []string
 		act        func(*generated)
-		// on is what has the Event of the hold; condition: an Application that is there, too.
+		// on is the kind of the object with the Event. condition is true if an existing Application reports
+		// the hold, too.
 		on        string
 		condition bool
 	}{
@@ -230,7 +231,7 @@ func TestGuardHolds(t *testing.T) {
 			g.bind(g.cluster, other)
 			applying(g.t, other)
 			applying(g.t, g.cluster)
-			g.each(6, func(a *argocd.Application) { finalized(g.t, &works(g.t, a)[0]) }) // else none is counted
+			g.each(6, func(a *argocd.Application) { finalized(g.t, &works(g.t, a)[0]) }) // otherwise the budget counts none
 			g.each(6, func(a *argocd.Application) {
 				edit(g.t, a, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 			})
@@ -250,8 +251,8 @@ func TestGuardHolds(t *testing.T) {
 			c.act(g)
 			if name == "retargeted" {
 				testkit.Eventually(t, "the hold", func() error { return told(t, c.on, g.namespace) })
-				// The new copies come before the old ones go. As few as two of these go after a second,
-				// and the agent reports the new ones one by one.
+				// New works are created before old ones are deleted. The budget allows two old ones after a
+				// second, while the agent reports the new ones one by one.
 				if left := g.left(); left < many+6-2 {
 					t.Fatalf("%d works are left", left)
 				}
@@ -300,13 +301,13 @@ func condition(t *testing.T, apps []*argocd.Application) {
 	})
 }
 
-// gauge returns how many deliveries of a namespace are held according to the metric.
+// gauge returns the number of held deliveries of a namespace from the metric.
 func gauge(t *testing.T, namespace string) (n float64) {
 	t.Helper()
 	return sum(t, "propagation_deletion_budget_held", "namespace", namespace)
 }
 
-// sum adds up the series of a gauge, of those with a label when that is given.
+// sum adds the values of a gauge, only of the series with a label if one is given.
 func sum(t *testing.T, name string, label ...string) (n float64) {
 	t.Helper()
 	return sumIn(t, metrics.Registry, name, label...)
@@ -332,8 +333,7 @@ func sumIn(t *testing.T, registry prometheus.Gatherer, name string, label ...str
 	return n
 }
 
-// slowLooks lets some reconciles of Applications of a cluster finish, and the others only after
-// release.
+// slowLooks lets some reconciles of Applications of a cluster finish. The others wait for release.
 type slowLooks struct {
 	cluster string
 	free    int
@@ -362,8 +362,8 @@ func (s *slowLooks) wait(ctx context.Context) error {
 	}
 }
 
-// After a start nothing is removed before every Application with a ManifestWork was reconciled.
-// Otherwise the first deleted ones would look like the few that may be removed at any time.
+// After a start, nothing is removed before every Application with a ManifestWork has been reconciled.
+// Otherwise the first deleted Applications would be within the limit.
 func TestBudget_waitsForFirstPlans(t *testing.T) {
 	on := guarded(newHubNamespace(t))
 	first := start(t, on)

@@ -25,8 +25,8 @@ func into(namespace string) func(*argocd.Application) {
 	return func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = namespace }
 }
 
-// One delivered identity belongs to one Application; when that goes, the other is
-// delivered by itself.
+// A delivered identity belongs to one Application. When that Application is removed, propagation delivers the
+// next one.
 func TestIdentityBelongsToOne(t *testing.T) {
 	free := anywhere(t, "argocd", "argocd-two")
 	first := start(t, free)
@@ -55,14 +55,14 @@ func TestIdentityBelongsToOne(t *testing.T) {
 	delivered(t, two, p.cluster)
 	says(t, two, policy.ErrorCondition, "")
 	says(t, third, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
-	applying(t, p.cluster) // the former copy goes once the new one is applied
+	applying(t, p.cluster) // propagation deletes the former work once the new one is applied
 	edit(t, two, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "argocd-two" })
 	delivered(t, third, p.cluster)
 	says(t, third, policy.ErrorCondition, "")
 }
 
-// An Application that needs no annotation for its place is a claimant as well, and
-// both of one moment come to the same end.
+// An Application without a namespace annotation claims its identity, too. Of two Applications of one moment,
+// propagation always chooses the same owner.
 func TestIdentityOfBothAtOnce(t *testing.T) {
 	p := newPlace(t)
 	q := newNamespace(t, p)
@@ -77,19 +77,19 @@ func TestIdentityOfBothAtOnce(t *testing.T) {
 	if own := works(t, two); len(own) > 0 {
 		t.Fatalf("the younger has %d works", len(own))
 	}
-	// one that may not use the cluster has no claim
+	// An Application that may not use the cluster has no claim.
 	(&place{t: t, namespace: one.Namespace}).bind()
 	withdrawn(t, one)
 	delivered(t, two, p.cluster)
 	says(t, two, policy.ErrorCondition, "")
-	// and does not get it back from one that runs, although it is the older
+	// The older Application does not get the identity back from a running owner.
 	(&place{t: t, namespace: one.Namespace}).bind(p.cluster)
 	says(t, one, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
 	delivered(t, two, p.cluster)
 }
 
-// Two copies of one identity, as an earlier version made them: the younger's goes,
-// once the older's is applied.
+// Two Applications have a work with the same identity, as an earlier version created them. The work of the
+// younger one is deleted once the work of the older one is applied.
 func TestIdentityThatTwoHave(t *testing.T) {
 	p := newPlace(t)
 	q := newNamespace(t, p)
@@ -126,7 +126,7 @@ func TestIdentityThatTwoHave(t *testing.T) {
 	}
 }
 
-// A rival's work that only the API server has counts already.
+// The work of a rival counts even if only the API server has it and the cache does not.
 func TestIdentityOfAnUnseenCopy(t *testing.T) {
 	p := newPlace(t)
 	q := newNamespace(t, p)
@@ -154,8 +154,8 @@ func TestIdentityOfAnUnseenCopy(t *testing.T) {
 	}
 }
 
-// Another identity is another work: the former one stays until the new one is applied, and
-// on the same cluster ends without cascade, since both track the same resources.
+// After a change of identity, the former work stays until the new one is applied. On the same cluster it then
+// ends without cascade, because both works track the same resources.
 func TestMove_formerCopyStaysUntilTheNewOneIsApplied(t *testing.T) {
 	for name, within := range map[string]bool{"within the cluster": true, "to another cluster": false} {
 		t.Run(name, func(t *testing.T) {
@@ -208,8 +208,8 @@ func TestMove_formerCopyStaysUntilTheNewOneIsApplied(t *testing.T) {
 	}
 }
 
-// Who is refused for a taken identity keeps what runs, and so does its owner: the older has
-// no claim to what it does not run.
+// An Application that is refused for a taken identity keeps its own work. The owner keeps its work as well,
+// although the refused Application is older.
 func TestMove_toATakenIdentityCostsTheMoveOnly(t *testing.T) {
 	start(t, anywhere(t, "argocd"))
 	p := newPlace(t)
@@ -237,7 +237,7 @@ func TestMove_toATakenIdentityCostsTheMoveOnly(t *testing.T) {
 	}
 }
 
-// A target that refuses for the moment costs no copy that runs.
+// If the new cluster refuses the work for the moment, the former work stays.
 func TestMove_toARefusingClusterKeepsTheFormerCopy(t *testing.T) {
 	start(t)
 	p := newPlace(t)

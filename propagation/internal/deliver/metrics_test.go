@@ -27,8 +27,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// Feedback enqueues nothing here, not even the first one that reports a change as applied. That one
-// ends the measured time of the change.
+// Feedback alone enqueues no Application. The first feedback that reports a change as applied ends the
+// measured time of the change.
 func TestAppliedIsTimedWithoutWork(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	_, r := newReconciler(clients{client: pulled{}, index: manifestcache.NewIndex(indexer(t)), now: func() time.Time { return now }}, nil)
@@ -72,7 +72,7 @@ func TestAppliedIsTimedWithoutWork(t *testing.T) {
 	}
 }
 
-// pulled has every Application, and each is pulled.
+// pulled returns each requested Application with the pull label.
 type pulled struct{ client.Client }
 
 func (pulled) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -89,7 +89,7 @@ func observations(t *testing.T) uint64 {
 	return m.GetHistogram().GetSampleCount()
 }
 
-// indexer returns an empty store of works with the indexes that they need.
+// indexer returns an empty store of works with the required indexes.
 func indexer(t *testing.T) toolscache.Indexer {
 	t.Helper()
 	store := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
@@ -101,7 +101,7 @@ func indexer(t *testing.T) toolscache.Indexer {
 	return store
 }
 
-// What waits is counted by what it waits for, with the age of what has waited longest.
+// The metrics count waiting works by the cause of the wait, and report the longest wait.
 func TestEndings(t *testing.T) {
 	now := gatherNow
 	e := &endings{now: func() time.Time { return now }, apps: map[types.NamespacedName][]waitingEnd{}}
@@ -140,8 +140,7 @@ func TestEndings(t *testing.T) {
 	compare("nothing waits", nil)
 }
 
-// A change of an AppProject reaches each work that carries it, even if its Application is deleted
-// or names another project by now.
+// A change of an AppProject reaches each work that carries it, even if the Application no longer exists.
 func TestOfProject_reachesWorksThatCarryIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason, namespace, carries, changed string
@@ -169,7 +168,7 @@ func TestOfProject_reachesWorksThatCarryIt(t *testing.T) {
 	}
 }
 
-// noObjects is a cache without any.
+// noObjects is a cache without objects.
 type noObjects struct{ client.Client }
 
 func (noObjects) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {

@@ -35,7 +35,7 @@ func adopt(how string) func(*argocd.Application) {
 	}
 }
 
-// answer is what an agent says of the Application in a work, as of its generation.
+// answer writes an agent's status of the Application into a work, for the current generation.
 func answer(t *testing.T, key client.ObjectKey, applied, available metav1.ConditionStatus, message string, values map[string]string) {
 	t.Helper()
 	if err := tryAnswer(key, applied, available, message, values); err != nil {
@@ -82,9 +82,9 @@ func tryAnswer(key client.ObjectKey, applied, available metav1.ConditionStatus, 
 	}
 }
 
-// An observed Application is read, compared and never touched; a change of it on the hub
-// writes no work, its operation waits, and once the annotation goes it is delivered by the
-// same work.
+// An observed Application is read and compared, and never changed. Neither a change on the hub nor a pause
+// writes the work, and the operation waits. Once the annotation is removed, the same work delivers the
+// Application.
 func TestObserve(t *testing.T) {
 	p := newPlace(t)
 	start(t)
@@ -107,7 +107,7 @@ func TestObserve(t *testing.T) {
 	if now := works(t, app)[0]; now.Generation != work.Generation {
 		t.Errorf("a change of an observed Application wrote its work: generation %d became %d", work.Generation, now.Generation)
 	}
-	pause(t, namespace(p.namespace), "sync") // there is nothing to take automation out of
+	pause(t, namespace(p.namespace), "sync") // an observing work has no automation
 	p.heldBack()
 	if now := works(t, app)[0]; now.Generation != work.Generation || now.Annotations[contract.PausedAnnotation] != "" {
 		t.Errorf("a pause wrote the work of an observed Application: generation %d became %d", work.Generation, now.Generation)
@@ -126,7 +126,7 @@ func TestObserve(t *testing.T) {
 		return nil
 	})
 
-	// The agent owns what it has applied: going back to reading would prune in the end.
+	// The agent owns an applied Application. If propagation observed it again, its end would prune it.
 	before := works(t, app)[0]
 	edit(t, app, adopt("observe"))
 	says(t, app, policy.ErrorCondition, "is delivered to cluster")
@@ -135,7 +135,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// The guard holds back no work that only reads.
+// The deletion budget does not count works that only observe.
 func TestObservedIsNotCounted(t *testing.T) {
 	start(t, func(o *Options) {
 		o.Withdrawals.Group.Percent, o.Withdrawals.Group.Least = 0, 0
@@ -188,8 +188,7 @@ func TestAdoptionThatCannotBeFollowed(t *testing.T) {
 	}
 }
 
-// onWithdraw annotates an object with what becomes of what is delivered, or takes that away
-// for "".
+// deletionPolicy sets the deletion policy of an object, or removes it if the value is empty.
 func deletionPolicy(t *testing.T, o client.Object, value string) {
 	t.Helper()
 	text := "null"
@@ -202,7 +201,7 @@ func deletionPolicy(t *testing.T, o client.Object, value string) {
 	}
 }
 
-// staying waits until a work is marked as orphan, or is not.
+// staying waits until a work has the orphan mark, or has none.
 func staying(t *testing.T, app *argocd.Application, want bool) *workv1.ManifestWork {
 	t.Helper()
 	var work workv1.ManifestWork
@@ -222,8 +221,7 @@ func applyWell(t *testing.T, work *workv1.ManifestWork) {
 	answer(t, client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", nil)
 }
 
-// stillThere fails when a work was deleted, or was about to be, by the time that another
-// Application was delivered.
+// stillThere waits for the delivery of another Application, and fails if the work was deleted by then.
 func stillThere(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	p := newPlace(t)
@@ -233,8 +231,8 @@ func stillThere(t *testing.T, app *argocd.Application) {
 	}
 }
 
-// However a delivery is removed, an orphan gets its ending first, in one write, and the work is
-// deleted only after its agent has applied that.
+// Before an orphan is removed, its ending is written once. The work is deleted only after its agent has
+// applied the ending.
 func TestOrphanIsAppliedBeforeTheEnd(t *testing.T) {
 	start(t)
 	late := func(t *testing.T, app *argocd.Application) { deletionPolicy(t, app, "orphan"); remove(t, app) }
@@ -282,8 +280,8 @@ func TestOrphanIsAppliedBeforeTheEnd(t *testing.T) {
 
 func unlabel(a *argocd.Application) { delete(a.Labels, contract.PullLabel) }
 
-// The ApplicationSet's word counts for all of its Applications, is kept in their works when
-// it goes with them, and an Application's own word is stronger.
+// The policy of an ApplicationSet applies to all its Applications, and their works keep it after the
+// ApplicationSet is deleted. The policy of an Application takes precedence.
 func TestOrphanOfAnApplicationSet(t *testing.T) {
 	start(t, func(o *Options) { o.RecreateGrace = 0 })
 	g := generate(t)
@@ -309,11 +307,11 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 
 	edit(t, g.apps[2], func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
 	applyWell(t, staying(t, g.apps[1], false))
-	remove(t, g.apps[1]) // pruned, which its agent has applied
+	remove(t, g.apps[1]) // its agent has applied the prune policy
 	stop := applying(t, g.cluster)
 	withdrawn(t, g.apps[1])
 	stop()
-	// And back: the ApplicationSet is deleted, and the Application asks to be pruned.
+	// The ApplicationSet is deleted, and the Application changes its policy back to prune.
 	edit(t, g.apps[2], func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "prune" })
 	remove(t, g.apps[2])
 	testkit.Eventually(t, "what is to be pruned not to stay", func() error {
@@ -321,7 +319,7 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 			if orphans(&w) {
 				return errors.New("it stays")
 			}
-			// It may go as soon as it has been applied.
+			// propagation may delete the work as soon as it is applied.
 			if err := tryAnswer(client.ObjectKeyFromObject(&w), metav1.ConditionTrue, metav1.ConditionTrue, "", nil); client.IgnoreNotFound(err) != nil {
 				return err
 			}
@@ -331,7 +329,7 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	withdrawn(t, g.apps[2])
 }
 
-// An orphan is not lost: the budget does not count it, but holds it if an operator sets hold.
+// The budget does not count orphans, because they keep running. A hold of an operator still applies to them.
 func TestOrphansAreNotCounted(t *testing.T) {
 	start(t, func(o *Options) { o.Withdrawals.Group.Percent, o.Withdrawals.Group.Least = 0, 0 })
 	g := generate(t, argocd.ResourcesFinalizer)
@@ -352,8 +350,8 @@ func TestOrphansAreNotCounted(t *testing.T) {
 	}
 }
 
-// An unreachable cluster cannot apply it. The hub Application may be released, with an Event. The
-// work is deleted after the cluster has returned and applied it.
+// An unreachable cluster cannot apply the ending. The user may abandon the hub Application, with an Event.
+// The work is deleted after the cluster has returned and applied the ending.
 func TestOrphanOfALostCluster(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -375,7 +373,7 @@ func TestOrphanOfALostCluster(t *testing.T) {
 	withdrawn(t, app)
 }
 
-// An invalid value costs nothing: what is delivered stays unchanged.
+// If the deletion policy is invalid, propagation reports it and removes nothing.
 func TestDeletionPolicy_invalidValueRemovesNothing(t *testing.T) {
 	start(t)
 	g := generate(t, argocd.ResourcesFinalizer)

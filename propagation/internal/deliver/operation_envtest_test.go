@@ -39,14 +39,14 @@ func deliveredTo(t *testing.T, app *argocd.Application, cluster string) *managed
 	return m
 }
 
-// sent waits until the work carries the operation and plays the agent.
+// sent waits until the work carries the operation, and lets the agent apply it.
 func sent(t *testing.T, app *argocd.Application, m *managed) {
 	t.Helper()
 	testkit.Eventually(t, "the operation in the work", func() error { return carries(t, app, `"operation":`) })
 	m.apply()
 }
 
-// settledAgain waits until neither hub nor work has anything of a request.
+// settledAgain waits until neither the hub nor the work carries a request.
 func settledAgain(t *testing.T, app *argocd.Application, m *managed) {
 	t.Helper()
 	testkit.Eventually(t, "the request to be gone from the hub", func() error {
@@ -77,7 +77,7 @@ func settledAgain(t *testing.T, app *argocd.Application, m *managed) {
 	m.report()
 }
 
-// showsOperation checks who asked for the last operation, and when it started, in the hub's status.
+// showsOperation checks the initiator and the start of the last operation in the hub's status.
 func showsOperation(t *testing.T, app *argocd.Application, m *managed) {
 	t.Helper()
 	stored := &argocd.Application{}
@@ -105,7 +105,7 @@ func TestOperationRunsOnce(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("guestbook")
 	m := deliveredTo(t, app, p.cluster)
-	for i := 1; i <= 2; i++ { // the very same operation again is another one
+	for i := 1; i <= 2; i++ { // the same operation again is a second request
 		ask(t, app)
 		sent(t, app, m)
 		m.apply() // the agent's timer
@@ -123,8 +123,8 @@ func TestOperationRunsOnce(t *testing.T) {
 	}
 }
 
-// An operation that waits or runs on the managed cluster must stay in the work:
-// taking it out there takes it out of the Application.
+// A pending or running operation stays in the work. If propagation removed it there, the agent would remove
+// it from the Application.
 func TestOperationStaysUntilItHasRun(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -132,7 +132,7 @@ func TestOperationStaysUntilItHasRun(t *testing.T) {
 	m := deliveredTo(t, app, p.cluster)
 	ask(t, app)
 	sent(t, app, m)
-	m.report() // applied, and Argo CD there has not even started
+	m.report() // applied, but Argo CD has not started the operation
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"edited"`, 1))
 	})
@@ -174,7 +174,7 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
-// Taking the request back before it has run takes it out of the work as well.
+// If the user removes a request before it has run, propagation removes it from the work as well.
 func TestOperationTakenBack(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -189,8 +189,8 @@ func TestOperationTakenBack(t *testing.T) {
 	}
 }
 
-// startToCrash starts propagation that dies at its n-th write for the place: it is not
-// sent, or its answer is lost.
+// startToCrash starts a propagation that stops at its n-th write for the place. The write is not sent, or its
+// answer is lost.
 func startToCrash(t *testing.T, p *place, n int64, sent bool) (dead *propagation, crashed <-chan struct{}) {
 	var writes atomic.Int64
 	over := make(chan struct{})
@@ -214,8 +214,8 @@ func startToCrash(t *testing.T, p *place, n int64, sent bool) (dead *propagation
 	}), over
 }
 
-// A crash between any two writes: the n-th write is not sent (or is sent and its
-// answer lost), propagation dies and is started again.
+// propagation crashes at its n-th write and is started again. The write is not sent, or its answer is lost.
+// The operation runs exactly once.
 func TestOperationRunsOnceAcrossCrashes(t *testing.T) {
 	for _, lost := range []string{"request", "answer"} {
 		for n := int64(1); n <= 5; n++ {

@@ -27,7 +27,7 @@ func setPath(t *testing.T, app *argocd.Application, from, to string) {
 	})
 }
 
-// An operation, or a refresh, that takes the place of one under way is run after it.
+// An operation or refresh that replaces a running one runs after it.
 func TestReplacedRequestRunsNext(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprintf("restart-%t", restart), func(t *testing.T) {
@@ -73,9 +73,9 @@ func TestReplacedRequestRunsNext(t *testing.T) {
 	}
 }
 
-// A mended spec does not wait for an operation that a silent cluster has not seen; the
-// operation runs once, with the mended spec, when the cluster is back. Neither does a
-// restart change that, nor a second operation.
+// If an unavailable cluster has not received an operation, a corrected spec does not wait for it. The
+// operation runs once with the corrected spec when the cluster returns. Neither a restart nor a second
+// operation changes that.
 func TestMendedSpecPassesAnUnseenOperation(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
@@ -129,7 +129,7 @@ func TestMendedSpecPassesAnUnseenOperation(t *testing.T) {
 	second.stop()
 }
 
-// What a project forbids reaches a cluster that is at an operation, which goes on.
+// A changed AppProject reaches a cluster during an operation, and the operation continues.
 func TestProjectPassesAnOperation(t *testing.T) {
 	p := newPlace(t)
 	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "tenant"}, Spec: sourceSpec("before")}

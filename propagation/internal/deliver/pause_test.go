@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// pause annotates an object with a pause, or takes it away for "".
+// pause sets the pause annotation of an object, or removes it for an empty value.
 func pause(t *testing.T, o client.Object, value string) {
 	t.Helper()
 	text := "null"
@@ -36,8 +36,8 @@ func pause(t *testing.T, o client.Object, value string) {
 	}
 }
 
-// heldBack makes Applications until a pause keeps one back: it has arrived then. The watch
-// of what carries the pause may be behind that of Applications.
+// heldBack creates Applications until a pause delays one. The watch of the paused object may be behind the
+// watch of Applications.
 func (p *place) heldBack() *argocd.Application {
 	p.t.Helper()
 	late := p.deploy(fmt.Sprintf("late-%d", serial.Add(1)))
@@ -64,8 +64,8 @@ func change(t *testing.T, app *argocd.Application, path string) {
 	})
 }
 
-// A pause on any of the four objects delays changes and is reported. At its end the last state is
-// delivered once. A pause on the ManagedCluster, which its agent may write, delays no removal.
+// A pause on any of the four objects delays changes and is reported. At its end the last state is delivered
+// once. On an ApplicationSet or Namespace, it also delays a removal.
 func TestPause(t *testing.T) {
 	start(t)
 	for kind, on := range map[string]func(*generated) client.Object{
@@ -118,7 +118,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// A pause and its end write nothing where nothing has changed.
+// A pause and its end write nothing if nothing has changed.
 func TestPauseWritesNothing(t *testing.T) {
 	p := start(t)
 	g := generate(t)
@@ -169,7 +169,8 @@ func TestPauseThatCannotBeFollowed(t *testing.T) {
 	})
 }
 
-// Paused syncs: the copy loses its automation and nothing else, and gets it back.
+// A pause of syncs removes the automation from the delivered Application, and nothing else. Its end restores
+// the automation.
 func TestPauseSync(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -210,7 +211,7 @@ func TestPauseSync(t *testing.T) {
 	}
 }
 
-// OCM removes what lies on a cluster that leaves, whatever is paused.
+// OCM removes the works of a cluster that is being deleted, even if the cluster is paused.
 func TestPauseDoesNotKeepALeavingCluster(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -224,8 +225,8 @@ func TestPauseDoesNotKeepALeavingCluster(t *testing.T) {
 	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Finalizers = nil })
 }
 
-// Several changes that wait are counted: another spec and an operation, and a copy that is
-// to leave its former target.
+// The condition counts the pending changes: a new spec, an operation, and a move as one creation and one
+// removal.
 func TestPauseCountsWhatWaits(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -246,7 +247,7 @@ func TestPauseCountsWhatWaits(t *testing.T) {
 	delivered(t, app, elsewhere)
 }
 
-// A value that cannot be followed is reported on the object that has it.
+// An Event reports an invalid pause on the object that carries it.
 func TestPause_invalidValueIsReported(t *testing.T) {
 	start(t)
 	g := generate(t)
@@ -315,7 +316,7 @@ func TestPause_ofTheClusterItselfDelaysDeliveryOnly(t *testing.T) {
 	withdrawn(t, app)
 }
 
-// claim has the managed cluster's agent report a pause, or none for "".
+// claim sets the ClusterClaim of a pause, as the cluster's agent does, or removes it for an empty value.
 func claim(t *testing.T, cluster, value string) {
 	t.Helper()
 	c := clusterObject(cluster)

@@ -37,8 +37,7 @@ type place struct {
 	namespace, cluster string
 }
 
-// newPlace makes a namespace, a ManagedCluster and, so that the one may use the
-// other, a PlacementDecision.
+// newPlace creates a namespace, a ManagedCluster, and a PlacementDecision that binds them.
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	p := &place{t: t, namespace: fmt.Sprintf("team-%d", serial.Add(1)), cluster: newCluster(t)}
@@ -57,7 +56,7 @@ func newCluster(t *testing.T) string {
 	return name
 }
 
-// available is what the hub says of a cluster, as of since.
+// available sets the Available condition of a ManagedCluster and the time of its last transition.
 func available(t *testing.T, cluster string, status metav1.ConditionStatus, since time.Time) {
 	t.Helper()
 	for {
@@ -79,7 +78,7 @@ func available(t *testing.T, cluster string, status metav1.ConditionStatus, sinc
 	}
 }
 
-// bind makes a PlacementDecision of that name that selects clusters.
+// bind creates or updates the PlacementDecision of the place, which then selects the clusters.
 func (p *place) bind(clusters ...string) {
 	p.t.Helper()
 	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "decision"}}
@@ -98,7 +97,7 @@ func (p *place) bind(clusters ...string) {
 	}
 }
 
-// app returns an Application of the place that is to be delivered.
+// app returns an Application of the place with the pull label and the cluster annotation.
 func (p *place) app(name string, change ...func(*argocd.Application)) *argocd.Application {
 	a := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
@@ -130,7 +129,7 @@ func (p *place) create(o client.Object) {
 	}
 }
 
-// edit changes the stored object.
+// edit updates the stored object, and retries after a conflict.
 func edit[T client.Object](t *testing.T, o T, change func(T)) {
 	t.Helper()
 	for {
@@ -158,7 +157,7 @@ func remove(t *testing.T, o client.Object) {
 
 const cachedSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
 
-// cachedApplication is an Application that is to be delivered.
+// cachedApplication returns an Application with the pull label and the cluster annotation.
 func cachedApplication() *argocd.Application {
 	return &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
@@ -179,8 +178,7 @@ func decode[T any](tb testing.TB, raw []byte) *T {
 	return o
 }
 
-// applying has an agent apply whatever comes to a cluster until the test ends, or stop is
-// called.
+// applying runs an agent that applies all works of a cluster until the test ends or stop is called.
 func applying(t *testing.T, cluster string) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -203,8 +201,8 @@ func applying(t *testing.T, cluster string) (stop func()) {
 	return stop
 }
 
-// appliedAt returns the status of the condition Applied at a work's generation, empty while
-// its agent has not reported on that.
+// appliedAt returns the status of the Applied condition. It is empty if the agent has not reported the
+// current generation.
 func appliedAt(work *workv1.ManifestWork) metav1.ConditionStatus {
 	c := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
 	if c == nil || c.ObservedGeneration < work.Generation {
@@ -217,14 +215,14 @@ func orphans(work *workv1.ManifestWork) bool {
 	return work.Spec.DeleteOption != nil && work.Spec.DeleteOption.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan
 }
 
-// begun is the test that has begun, be it by a subtest.
+// begun has the name of the current top-level test.
 var begun struct {
 	mu   sync.Mutex
 	test string
 }
 
-// begin removes what earlier tests have left, once for each test and before it starts
-// anything: each start of delivery looks at all that the hub has.
+// begin removes the objects of earlier tests, once for each test and before it starts a program. Each start
+// of delivery reads all objects of the hub.
 func begin(t *testing.T) {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")

@@ -17,9 +17,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// What the global projects of the hub's Argo CD forbid is in the delivered AppProject: from its
-// creation, when the setting changes, when the global project does, for an update that is refused,
-// and after a restart.
+// propagation adds the restrictions of the hub's global projects to the delivered AppProject. It updates them
+// after a change of the setting or of a global project, and after a restart with a refused Application.
 func TestGlobalProjectsAreDelivered(t *testing.T) {
 	argo := newPlace(t)
 	options := func(o *Options) { o.ArgoCDNamespace = argo.namespace }
@@ -62,7 +61,8 @@ func TestGlobalProjectsAreDelivered(t *testing.T) {
 	edit(t, settings, func(c *corev1.ConfigMap) { delete(c.Data, argocd.GlobalProjectsKey) })
 	forbids()
 
-	// An invalid setting costs the update, and what was delivered stays.
+	// If the setting is invalid, propagation does not update the ManifestWork, and the delivered AppProject
+	// stays.
 	edit(t, settings, func(c *corev1.ConfigMap) { c.Data[argocd.GlobalProjectsKey] = "{" })
 	says(t, app, policy.ErrorCondition, "globalProjects of ConfigMap argocd-cm")
 	forbids()

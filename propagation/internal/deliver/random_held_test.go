@@ -20,17 +20,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
 
-// few is how many may go of a namespace in the window of this test, which is longer than
-// the test.
+// few is the limit of removals in a lane. The test is shorter than the window.
 const few = 3
 
-// lanes is the number of separate limits: what users remove, lost permissions, what only
-// ManifestWorks ask for, and what one of three clusters causes.
+// lanes is the number of separate limits: removals by users, lost permissions, unproven ManifestWorks, and
+// removals that one of three clusters causes.
 const lanes = 6
 
-// Whatever users do to Applications, and however often propagation is restarted or killed
-// meanwhile: without an approval no more than the limit goes, what is wanted is delivered
-// all the same, and an approval brings the hub to what is wanted.
+// Users change Applications at random while propagation is restarted or killed. Without an approval, the
+// removals stay within the limit, and each desired Application is delivered. With an approval, the works
+// match the model.
 func TestRandomStepsUnderTheLimit(t *testing.T) {
 	r, n := steps.Random(t, 160)
 	f := &fleet{t: t, r: r, place: newPlace(t), present: map[string]bool{}, bound: map[string]bool{}, apps: map[string]*argocd.Application{}, ended: map[types.UID]bool{}}
@@ -64,7 +63,7 @@ func TestRandomStepsUnderTheLimit(t *testing.T) {
 		f.approve(true)
 		f.rest()
 		approved += f.lost() - before
-		f.running.stop() // so that none of it goes on when it is over
+		f.running.stop() // so that no removal continues after the approval
 		f.approve(false)
 		f.restart()
 	}
@@ -74,8 +73,8 @@ func TestRandomStepsUnderTheLimit(t *testing.T) {
 	}
 }
 
-// settle waits until what is not wanted is gone or held: otherwise all would be held at once,
-// and the limit never be reached.
+// settle waits until undesired works are removed or held. Otherwise the budget would hold all of them
+// together, and the test would never reach the limit.
 func (f *fleet) settle() {
 	f.t.Helper()
 	testkit.Eventually(f.t, "what is not wanted to be gone or held", func() error {
@@ -87,8 +86,8 @@ func (f *fleet) settle() {
 	})
 }
 
-// lost counts the works of the place's clusters that propagation has deleted after their agent had
-// begun with them: the others are not counted by a limit.
+// lost counts the works on the place's clusters that propagation deleted after their agents had begun with
+// them. The budget does not count the others.
 func (f *fleet) lost() int {
 	for _, cluster := range f.clusters {
 		var list workv1.ManifestWorkList
@@ -102,14 +101,14 @@ func (f *fleet) lost() int {
 	return len(f.ended)
 }
 
-// see notes a work that is being deleted.
+// see notes a terminating work.
 func (f *fleet) see(work *workv1.ManifestWork) {
 	if work.DeletionTimestamp != nil {
 		f.ended[work.UID] = true
 	}
 }
 
-// wanted waits until all that is wanted is there, whatever else is.
+// wanted waits until each desired delivery exists, whatever else exists.
 func (f *fleet) wanted() {
 	f.t.Helper()
 	testkit.Eventually(f.t, "all that is wanted to be there", func() error {
@@ -124,7 +123,7 @@ func (f *fleet) wanted() {
 	})
 }
 
-// all returns what is on the hub, in the model's words, be it several for one Application.
+// all returns the deliveries on the hub in the form of the model, also several of one Application.
 func (f *fleet) all() map[string][]string {
 	have := map[string][]string{}
 	for _, cluster := range f.clusters {
@@ -140,7 +139,7 @@ func (f *fleet) all() map[string][]string {
 	return have
 }
 
-// surplus counts the works that the model does not want.
+// surplus counts the works that propagation should remove.
 func (f *fleet) surplus() (n int) {
 	want := f.model()
 	for name, list := range f.all() {
@@ -153,7 +152,7 @@ func (f *fleet) surplus() (n int) {
 	return n
 }
 
-// approve approves, or no longer does, that whatever is not wanted goes.
+// approve sets an approval of all removals, or removes it.
 func (f *fleet) approve(yes bool) {
 	f.t.Helper()
 	value := any(nil)

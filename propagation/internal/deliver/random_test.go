@@ -32,34 +32,33 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
 
-// names is how many Applications there may be at a time: their names come again.
+// names is the number of Application names. The test uses a name again after a deletion.
 const names = 25
 
-// fleet is what the user did, and with it the model.
+// fleet has the changes of the user, which are the model.
 type fleet struct {
 	t        *testing.T
 	r        *rand.Rand
 	place    *place
 	clusters []string
-	// present, bound: the clusters that exist and that the namespace may use.
+	// present are the existing clusters, and bound those that the namespace may use.
 	present, bound map[string]bool
-	// apps are the Applications that the user has and has not deleted, with the
-	// spec that the API server stored for them.
+	// apps are the Applications that the user has not deleted, with the spec that the API server stored.
 	apps map[string]*argocd.Application
 	next int
 
 	running      *propagation
 	hubNamespace string
-	// earlier are the requests of those that ran before, limits are the guard's.
+	// earlier has the requests of earlier processes. limits changes the deletion budget.
 	earlier []*requests
 	limits  func(*Options)
 	// ended are the works that were deleted after their agent had begun with them.
 	ended map[types.UID]bool
-	// dying makes every write fail from then on, as in a process that is killed.
+	// dying makes every write fail, as in a killed process.
 	dying atomic.Bool
 }
 
-// model is all that delivery has to achieve: which Application is where.
+// model returns the desired deliveries: the cluster and the path of each Application.
 func (f *fleet) model() map[string]string {
 	want := map[string]string{}
 	for name, app := range f.apps {
@@ -71,8 +70,8 @@ func (f *fleet) model() map[string]string {
 	return want
 }
 
-// stays reports whether a copy that is not wanted stays: what its Application asks for is refused,
-// and its place is granted.
+// stays reports whether an undesired copy stays, because its Application is refused and its own place is
+// permitted.
 func (f *fleet) stays(name, have string) bool {
 	name, _, _ = strings.Cut(name, " ")
 	app := f.apps[name]
@@ -107,7 +106,7 @@ func TestRandomSteps(t *testing.T) {
 		f.present[c], f.bound[c] = true, true
 	}
 	f.bind()
-	// Each removal passes the budget. An approval allows all of them.
+	// The budget checks each removal. An approval allows all of them.
 	f.hubNamespace = newHubNamespace(t)
 	annotate(t, namespace(f.place.namespace), "approve until "+time.Now().Add(20*time.Hour).UTC().Format(time.RFC3339))
 	f.restart()
@@ -127,7 +126,7 @@ func TestRandomSteps(t *testing.T) {
 	}
 }
 
-// anyKey is that of an Application, be it one that is gone or was never there.
+// anyKey returns the key of an Application that may not exist.
 func (f *fleet) anyKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: f.place.namespace, Name: fmt.Sprintf("app-%d", f.r.IntN(names))}
 }
@@ -172,7 +171,7 @@ func (f *fleet) step() {
 	}
 }
 
-// rest waits until the works are what the model says, and then looks at the hub.
+// rest waits until the works match the model, and then checks the Applications.
 func (f *fleet) rest() {
 	f.t.Helper()
 	testkit.Eventually(f.t, "the works to be what the model says", func() error {
@@ -195,7 +194,7 @@ func (f *fleet) rest() {
 			mine := f.apps[stored.Name]
 			switch {
 			case mine == nil && stored.Labels[contract.PullLabel] != "true":
-				stored.Finalizers = nil // not pulled any more: the user's own affair
+				stored.Finalizers = nil // no longer pulled, so the user removes the finalizers
 				if err := hub.client.Update(context.Background(), stored); client.IgnoreNotFound(err) != nil {
 					return err
 				}
@@ -210,7 +209,7 @@ func (f *fleet) rest() {
 	})
 }
 
-// have returns what is on the hub, in the model's words.
+// have returns the deliveries on the hub in the form of the model.
 func (f *fleet) have() map[string]string {
 	have := map[string]string{}
 	for _, cluster := range f.clusters {
@@ -256,7 +255,7 @@ func (f *fleet) create() {
 	})
 	err := hub.client.Create(context.Background(), app)
 	if apierrors.IsAlreadyExists(err) {
-		return // the one before waits for its agent
+		return // the earlier Application waits for its agent
 	}
 	if err != nil {
 		f.t.Fatalf("create %s: %v", name, err)
@@ -396,8 +395,7 @@ func (f *fleet) restart() {
 	}, guarded(f.hubNamespace), f.limits)
 }
 
-// kill ends propagation in the middle of whatever it does and leaves it dead for
-// a few steps of the user.
+// kill makes all writes of propagation fail, and restarts propagation after a few steps of the user.
 func (f *fleet) kill() {
 	f.dying.Store(true)
 	for range f.r.IntN(5) {
@@ -410,8 +408,8 @@ func (f *fleet) kill() {
 	f.restart()
 }
 
-// agents do what work agents do: finalize new works, apply what comes and release deleted
-// works. One is slow now and then, and one refuses what it will apply later.
+// agents do the work of the clusters' agents: they finalize new works, apply works, and release deleted
+// works. An agent sometimes does nothing, and sometimes cannot apply a work at first.
 func (f *fleet) agents() {
 	for _, cluster := range f.clusters {
 		var list workv1.ManifestWorkList
@@ -429,7 +427,7 @@ func (f *fleet) agents() {
 			default:
 				if appliedAt(work) != metav1.ConditionTrue && f.r.IntN(4) > 0 {
 					applied := []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue, metav1.ConditionTrue}[f.r.IntN(3)]
-					_ = tryAnswer(client.ObjectKeyFromObject(work), applied, metav1.ConditionTrue, "", nil) // one that is gone is gone
+					_ = tryAnswer(client.ObjectKeyFromObject(work), applied, metav1.ConditionTrue, "", nil) // the work may be gone
 				}
 				continue
 			}

@@ -37,8 +37,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// sameFacts waits until the facts about an Application are the same from the cache and from the
-// API server: what a deletion rests on is read twice, and each reader reads all of it.
+// sameFacts waits until the cache and the API server return the same facts about an Application. propagation
+// reads the facts of a deletion from both, and each reader has to read all of them.
 func sameFacts(t *testing.T, p *propagation, key types.NamespacedName) {
 	t.Helper()
 	testkit.Eventually(t, "facts of the cache and of the API server to be the same", func() error {
@@ -68,8 +68,7 @@ func diffFacts(fromCache, live decide.Facts) string {
 		cmp.Comparer(func(a, b status.Facts) bool { return a == b }))
 }
 
-// answers is a reader of the cache or the API server that answers each question with an error, nil
-// for an empty object or list.
+// answers is a reader that returns err for each read, or an empty object or list if err is nil.
 type answers struct{ err error }
 
 func (a answers) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -78,7 +77,7 @@ func (a answers) Get(context.Context, client.ObjectKey, client.Object, ...client
 
 func (a answers) List(context.Context, client.ObjectList, ...client.ListOption) error { return a.err }
 
-// store has one work, and fails when it is to.
+// store has one work, and returns err.
 type store struct {
 	work *manifestcache.Work
 	err  error
@@ -90,7 +89,7 @@ func (s store) ByIndex(string, string) ([]any, error) { return []any{s.work}, s.
 
 func (s store) GetByKey(string) (any, bool, error) { return nil, false, s.err }
 
-// calls are the reads of a [reader], about an Application that its work names.
+// calls returns the reads of a [reader] about an Application and its work.
 func calls(app *argocd.Application) map[string]func(reader) (found bool, err error) {
 	ctx, key := context.Background(), client.ObjectKeyFromObject(app)
 	return map[string]func(reader) (bool, error){
@@ -118,8 +117,7 @@ func calls(app *argocd.Application) map[string]func(reader) (found bool, err err
 	}
 }
 
-// Whatever keeps the cache or the API server from answering, no reader takes it for an object that
-// is not there.
+// If the cache or the API server returns an error, no reader reports a missing object.
 func TestReaders_whatCannotBeRead(t *testing.T) {
 	app := settled(t).app
 	work := appcache.Compact(workOn(t, app, "cluster1", nil))
@@ -140,7 +138,7 @@ func TestReaders_whatCannotBeRead(t *testing.T) {
 		} {
 			for name, call := range calls(app) {
 				if _, err := call(r); kind == "API server" && name == "Rivals" {
-					continue // below: the cache knows of none
+					continue // tested below, because this cache has no rival
 				} else if !errors.Is(err, failure) {
 					t.Errorf("%s: %s of the %s: the error is %v", reason, name, kind, err)
 				}
@@ -160,7 +158,7 @@ func TestReaders_whatCannotBeRead(t *testing.T) {
 	}
 }
 
-// What is positively not there is no error.
+// A missing object is no error.
 func TestReaders_missingObjects(t *testing.T) {
 	app := settled(t).app
 	gone := answers{apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "x")}
@@ -168,7 +166,7 @@ func TestReaders_missingObjects(t *testing.T) {
 	for kind, r := range map[string]reader{"cache": fromCache, "API server": &liveReader{api: gone, cache: fromCache}} {
 		for name, call := range calls(app) {
 			switch name {
-			case "Bound", "Works", "Rivals", "Agent": // which are lists
+			case "Bound", "Works", "Rivals", "Agent": // these read lists
 				continue
 			}
 			if found, err := call(r); found || err != nil {
@@ -178,7 +176,7 @@ func TestReaders_missingObjects(t *testing.T) {
 	}
 }
 
-// Whatever is said, paused, moved, narrowed or deleted: both readers find it.
+// After each change, both readers return the same facts.
 func TestGather_readersAgree(t *testing.T) {
 	g := newSet(t)
 	argo := anywhere(t, g.namespace)
@@ -262,14 +260,14 @@ func setAnnotation(t *testing.T, o client.Object, key, value string) {
 	}
 }
 
-// sources are those of a propagation whose ledger is empty.
+// sources returns the sources of a propagation with an empty ledger.
 func (p *propagation) sources() *sources {
 	now := time.Now()
 	return &sources{options: p.cached.options, now: func() time.Time { return now }, ledger: &hubObjects{}, refreshes: &refreshes{}, naming: namespacesNaming(p.cached.cache)}
 }
 
-// decisionsOf is an API server on which a PlacementDecision selects a cluster from the second list
-// on. It answers no list before proceed.
+// decisionsOf is an API server with a PlacementDecision that selects a cluster from the second list on. It
+// answers no list before proceed is closed.
 type decisionsOf struct {
 	client.Reader
 	cluster string
@@ -297,8 +295,8 @@ func (d *decisionsOf) List(_ context.Context, list client.ObjectList, _ ...clien
 	return nil
 }
 
-// Those who ask while a list is under way wait for the next, and share it: what they decide on was
-// read after they asked.
+// Callers that arrive during a list wait for the next list and share it. They use data that was read after
+// their call.
 func TestLiveReader_sharesListsOfDecisions(t *testing.T) {
 	for name, fails := range map[string]int{"well": 0, "the first fails": 1, "the second fails": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -331,7 +329,7 @@ func TestLiveReader_sharesListsOfDecisions(t *testing.T) {
 			all.Wait()
 			want := others
 			if fails == 2 {
-				want-- // the one whose list it was; the others list once more
+				want-- // the caller with the failed list; the others list again
 			}
 			if bound != want || failed != min(fails, 1) {
 				t.Errorf("%d were told that the cluster is bound, %d that it cannot be read", bound, failed)
@@ -355,7 +353,7 @@ func (s *sharedDecisions) callersOf(namespace string) int {
 	return s.lists[namespace].callers
 }
 
-// oneApplication is a hub whose cache has one Application.
+// oneApplication is a client with one Application.
 type oneApplication struct {
 	client.Client
 	app *argocd.Application
@@ -368,7 +366,7 @@ func (o oneApplication) List(_ context.Context, list client.ObjectList, _ ...cli
 	return nil
 }
 
-// meanwhile is a reader during whose look at ManifestWorks something else happens.
+// meanwhile is a reader that calls happens while it reads ManifestWorks.
 type meanwhile struct {
 	*hubObjects
 	happens func()
@@ -380,7 +378,7 @@ func (m *meanwhile) Works(ctx context.Context, key types.NamespacedName, app *ar
 	return found, err
 }
 
-// What is planned at the start does not take the place of what a reconcile has planned since.
+// A plan of the start does not replace a later plan of a reconcile.
 func TestPrepare_leavesLaterPlans(t *testing.T) {
 	h := settled(t)
 	g := clients{client: oneApplication{app: h.app}, index: manifestcache.NewIndex(store{h.works[0].Work, nil})}

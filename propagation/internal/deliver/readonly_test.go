@@ -17,8 +17,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// RHACM's controllers that are switched off leave ManifestWorks of the usual name whose manifests
-// the agent only reads. They become works that deliver.
+// RHACM's disabled controllers leave ManifestWorks of the usual name with read-only manifests. propagation
+// changes them into works that deliver.
 func TestTakesOverWorksThatAreReadOnly(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("switched-off")

@@ -23,8 +23,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// refresh asks for a refresh as Argo CD's API server does, be it for a webhook, for
-// `argocd app get --refresh` or for the button of the UI.
+// refresh requests a refresh as Argo CD's API server does for a webhook, for `argocd app get --refresh`, and
+// for the button of the UI.
 func refresh(t *testing.T, app *argocd.Application, word string) {
 	t.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, argocd.RefreshAnnotation, word)
@@ -33,7 +33,7 @@ func refresh(t *testing.T, app *argocd.Application, word string) {
 	}
 }
 
-// compared plays the managed cluster until the hub has no refresh any more.
+// compared runs the managed cluster until the hub has no refresh annotation.
 func compared(t *testing.T, app *argocd.Application, m *managed) {
 	t.Helper()
 	testkit.Eventually(t, "the refresh to leave the hub", func() error {
@@ -56,8 +56,8 @@ func refreshGone(app *argocd.Application) error {
 	return nil
 }
 
-// marked gives the Application another label and waits until its work has it, so that
-// whatever was to be written before has been written.
+// marked adds a label to the Application and waits until its work has the label. All earlier changes are
+// written by then.
 func marked(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	mark := fmt.Sprintf("mark-%d", serial.Add(1))
@@ -71,7 +71,7 @@ func inWork(t *testing.T, app *argocd.Application, word string) {
 	testkit.Eventually(t, "the refresh in the work", func() error { return carries(t, app, `"`+argocd.RefreshAnnotation+`":"`+word+`"`) })
 }
 
-// counted returns how many writes of the place there were, none of which is under way.
+// counted returns the number of writes of the place, when none is running.
 func (p *propagation) counted(t *testing.T, app *argocd.Application, place *place) int {
 	t.Helper()
 	marked(t, app)
@@ -87,8 +87,8 @@ func (p *propagation) counted(t *testing.T, app *argocd.Application, place *plac
 	return n
 }
 
-// wrote waits until the writes of the place since from, in short, are those wanted: the
-// API server has done a write before its answer is counted.
+// wrote waits until the writes of the place since from are the wanted ones, in short form. The API server
+// finishes a write before the test counts its answer.
 func (p *propagation) wrote(place *place, from int, want ...string) {
 	place.t.Helper()
 	testkit.Eventually(place.t, "the writes to be counted", func() error {
@@ -110,8 +110,8 @@ func (p *propagation) wrote(place *place, from int, want ...string) {
 
 const patchesWork, patchesApp = "PATCH manifestworks", "PATCH applications"
 
-// One write brings the refresh to the managed cluster, one takes it off the hub when the
-// cluster has compared. The very same refresh again is another one.
+// The first write sends the refresh to the managed cluster. The second write removes it from the hub after
+// the cluster has compared. The same refresh again is a new request.
 func TestRefreshTakesTwoWrites(t *testing.T) {
 	for _, word := range []string{"normal", "hard"} {
 		t.Run(word, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestRefreshTakesTwoWrites(t *testing.T) {
 				refresh(t, app, word)
 				inWork(t, app, word)
 				compared(t, app, m)
-				marked(t, app) // which is the third write, and takes the refresh out
+				marked(t, app) // the third write, which removes the refresh from the work
 				if err := carries(t, app, argocd.RefreshAnnotation); err == nil {
 					t.Error("the label was delivered together with a refresh that has been")
 				}
@@ -160,13 +160,13 @@ func TestRefreshWhilePropagationIsDown(t *testing.T) {
 		t.Errorf("the managed cluster refreshed %d times", m.refreshed)
 	}
 	second.stop()
-	third := start(t) // over a work that carries what has been
+	third := start(t) // with a work that carries a finished refresh
 	marked(t, app)
 	third.wrote(p, 0, patchesWork)
 }
 
-// A crash at either write, before or after it: the refresh is not lost, and is done once
-// more at worst.
+// propagation crashes at either write, before or after sending it. The refresh is not lost, and runs at most
+// twice.
 func TestRefreshAcrossCrashes(t *testing.T) {
 	for _, lost := range []string{"request", "answer"} {
 		for n := int64(1); n <= 2; n++ {
@@ -205,8 +205,8 @@ func TestRefreshAcrossCrashes(t *testing.T) {
 	}
 }
 
-// What a restart finds done may have been another one: a refresh that is asked for is
-// never taken off without one that was sent for it.
+// After a restart, a finished refresh in the work may belong to an earlier request. propagation removes a
+// request only after it has sent a refresh for it.
 func TestRefreshIsNotTakenForTheOneBefore(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
@@ -216,7 +216,7 @@ func TestRefreshIsNotTakenForTheOneBefore(t *testing.T) {
 	inWork(t, app, "normal")
 	compared(t, app, m)
 	first.stop()
-	refresh(t, app, "normal") // as the one in the work, which has been
+	refresh(t, app, "normal") // the same word as the finished refresh in the work
 	start(t)
 	compared(t, app, m)
 	if m.refreshed != 2 {
@@ -224,8 +224,8 @@ func TestRefreshIsNotTakenForTheOneBefore(t *testing.T) {
 	}
 }
 
-// A second push while the first one's refresh is under way changes nothing, as in Argo CD
-// itself; another word takes its place at once, also on a cluster that does not answer.
+// A second push during a refresh changes nothing, as in Argo CD. A request with another word replaces the
+// refresh at once, even if the cluster does not answer.
 func TestRefreshTwice(t *testing.T) {
 	running := start(t)
 	p := newPlace(t)
@@ -244,7 +244,7 @@ func TestRefreshTwice(t *testing.T) {
 	}
 }
 
-// Neither an edit nor an operation waits for a refresh that the cluster does not answer.
+// Neither an edit nor an operation waits for a refresh that the cluster has not answered.
 func TestNothingWaitsForARefresh(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -274,8 +274,8 @@ func TestNothingWaitsForARefresh(t *testing.T) {
 	}
 }
 
-// A pause keeps the refresh on the hub. One that was under way is taken off when it has
-// been, so that the next one is not taken for it.
+// A pause keeps a new refresh on the hub. propagation removes a running refresh once it is finished, so that
+// it does not answer the next request.
 func TestRefreshOfAPausedApplication(t *testing.T) {
 	for _, word := range []string{"delivery", "sync"} {
 		t.Run(word, func(t *testing.T) {
@@ -308,8 +308,8 @@ func TestRefreshOfAPausedApplication(t *testing.T) {
 	}
 }
 
-// An Application whose removal is held, or that was removed, keeps a requested refresh until it is
-// delivered again.
+// If the removal of an Application is held or finished, the hub keeps a requested refresh until the
+// Application is delivered again.
 func TestRefresh_ofARemovedApplication(t *testing.T) {
 	running := start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
@@ -341,7 +341,7 @@ func TestRefresh_ofARemovedApplication(t *testing.T) {
 	}
 }
 
-// A refresh that an earlier version has claimed is seen through.
+// propagation completes a refresh that an earlier version has claimed.
 func TestRefreshOfAnEarlierVersion(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -361,8 +361,7 @@ func TestRefreshOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// A cache that does not show yet that the refresh was taken off does not make another one
-// of it.
+// If the cache does not show the removal of a refresh yet, propagation does not send the refresh again.
 func TestRefreshIsNotSentAgainByAStaleCache(t *testing.T) {
 	frozen := newFreezer("applications")
 	startFrozen(t, frozen)
@@ -388,8 +387,8 @@ func TestRefreshIsNotSentAgainByAStaleCache(t *testing.T) {
 	marked(t, app)
 }
 
-// The refresh leaves the hub after the status that it has led to, which Argo CD's clients
-// take for the answer. What comes with it from them leaves with it.
+// The refresh leaves the hub after the resulting status is written, because Argo CD's clients wait for that.
+// Annotations that clients set with the refresh are removed with it.
 func TestRefreshLeavesAfterItsStatus(t *testing.T) {
 	start(t)
 	p := newPlace(t)

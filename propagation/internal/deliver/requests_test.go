@@ -22,19 +22,18 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// requests are those that change something on the hub; Events are no change.
+// requests are the writes to the hub, without Events.
 type requests struct {
 	mu    sync.Mutex
 	paths []string
-	// done are those of them that the API server has done, refused those that it has not.
+	// done are the writes that the API server accepted, and refused the others.
 	done, refused []string
-	// blind are the patches of Applications and ManifestWorks that do not say which
-	// version they are for.
+	// blind are the patches of Applications and ManifestWorks without a resource version.
 	blind []string
-	// unguarded are the deletions without the preconditions that keep a stale cache,
-	// or a second writer, from costing an object.
+	// unguarded are the deletions without preconditions. With a stale cache or a second writer, such a
+	// deletion could delete a newer object.
 	unguarded []string
-	// deleted are the deletions that came about.
+	// deleted are the successful deletions.
 	deleted []string
 }
 
@@ -44,8 +43,7 @@ func (r *requests) blindPatches() []string {
 	return r.blind
 }
 
-// versioned reports whether a patch, be it a merge patch or a JSON patch, says which
-// version of the object it is for.
+// versioned reports whether a merge patch or a JSON patch contains the resource version of its object.
 func versioned(body []byte) bool {
 	var merge struct {
 		Metadata struct {
@@ -62,16 +60,15 @@ func versioned(body []byte) bool {
 	return json.Unmarshal(body, &steps) == nil && len(steps) > 0 && steps[0].Path == "/metadata/resourceVersion" && steps[0].Value != ""
 }
 
-// in returns the requests for objects in the namespaces: what other tests left on
-// the shared hub is none of a test's business.
+// in returns the requests for objects in the namespaces. Other tests leave objects on the shared hub.
 func (r *requests) in(namespaces ...string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return within(r.paths, namespaces)
 }
 
-// doneIn returns those of [requests.in] that the API server has done: it refuses one that
-// was made from an outdated cache.
+// doneIn returns those of [requests.in] that the API server accepted. It refuses a request from an outdated
+// cache.
 func (r *requests) doneIn(namespaces ...string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,13 +140,13 @@ func (r *requests) ended(request *http.Request, done bool) {
 	}
 }
 
-// What is read of an Application after its refresh was taken off may be from before.
+// An Application that is read after the removal of its refresh may be an older version.
 func TestRefreshes_ofAnApplication(t *testing.T) {
 	key := types.NamespacedName{Namespace: "team", Name: "app"}
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "app", errors.New("changed"))
 	for name, c := range map[string]struct {
 		sent    bool
-		taken   bool // off version 10
+		taken   bool // from version 10
 		outcome error
 		version string
 		wants   bool

@@ -26,7 +26,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A work ends as the API server has it, not as the cache had it once.
+// A work ends according to its state in the API server, not according to an older state in the cache.
 func TestEnd_restsOnTheAPIServer(t *testing.T) {
 	p := newPlace(t)
 	frozen := newFreezer("manifestworks")
@@ -50,15 +50,15 @@ func TestEnd_restsOnTheAPIServer(t *testing.T) {
 	appliedBeforeItsEnd(t, work)
 }
 
-// What only the cache has about clusters and decisions removes nothing: the API server has to
-// confirm it.
+// An outdated cache of PlacementDecisions removes nothing, because the API server does not confirm the
+// removal.
 func TestStaleFactsRemoveNothing(t *testing.T) {
-	// Only what is the test's own is outdated: if all were, the guard would hold everything.
+	// Only objects of this test are outdated. Otherwise the deletion budget would hold everything.
 	for name, stale := range map[string]func(*place, client.Object, client.ObjectList) error{
 		"decisions": func(p *place, _ client.Object, list client.ObjectList) error {
 			if decisions, ok := list.(*clusterv1beta1.PlacementDecisionList); ok {
 				decisions.Items = slices.DeleteFunc(slices.Clone(decisions.Items), func(d clusterv1beta1.PlacementDecision) bool {
-					return d.Namespace == p.namespace // as before they were made
+					return d.Namespace == p.namespace // as before their creation
 				})
 			}
 			return nil
@@ -121,8 +121,8 @@ func TestStaleFactsRemoveNothing(t *testing.T) {
 	}
 }
 
-// An Application is not released while the API server has a work of it that the
-// cache has not seen.
+// propagation does not release an Application while the API server has a work that the cache does not have
+// yet.
 func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
 	p := newPlace(t)
 	frozen := newFreezer("manifestworks")
@@ -152,7 +152,7 @@ func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
-// A copy is not removed for a target that the user has reverted already.
+// propagation does not delete a work for a target that the user has already reverted.
 func TestStaleTargetRemovesNothing(t *testing.T) {
 	p := newPlace(t)
 	other := newCluster(t)
@@ -185,7 +185,7 @@ func TestStaleTargetRemovesNothing(t *testing.T) {
 	applying(t, other)
 	hold.Store(true)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
-	// the cache has the new target once the move is tried; and nothing later
+	// The cache has the new target once propagation tries the move. It receives nothing later.
 	seen := p.deploy("seen")
 	delivered(t, seen, p.cluster)
 	frozen.freeze()
@@ -219,7 +219,7 @@ func TestStaleTargetRemovesNothing(t *testing.T) {
 	}
 }
 
-// A work that was deleted a moment ago is no refusal: a new one is made.
+// If a work was deleted a moment ago, the failed patch is not reported. propagation creates a new work.
 func TestDeletedUnderThePatch(t *testing.T) {
 	p := newPlace(t)
 	frozen := newFreezer("manifestworks")
@@ -250,10 +250,9 @@ func TestDeletedUnderThePatch(t *testing.T) {
 	testkit.Eventually(t, "the new work", func() error { return carries(t, app, `"wake":"up"`) })
 }
 
-// Works of rendered mode belong to the hub's Argo CD. Neither the sweep nor the removal of a pulled
-// Application touches one, whatever labels and annotations it has in addition. That includes one
-// that claims to carry an Application, existing or not, and one that delivers an Application of
-// that name.
+// Works of rendered mode belong to the hub's Argo CD. propagation never writes or deletes them, whatever
+// labels and annotations they have. Some works of the test claim to carry an existing or missing Application,
+// and one delivers an Application of that name.
 func TestRenderedWorksAreLeftAlone(t *testing.T) {
 	p := newPlace(t)
 	app := p.app("payments")
@@ -301,7 +300,7 @@ func TestRenderedWorksAreLeftAlone(t *testing.T) {
 		}
 		return nil
 	})
-	// A second delivery from first to last: by then the sweep has run many times.
+	// By the end of this second delivery, the sweep has run many times.
 	second := p.deploy("second")
 	delivered(t, second, p.cluster)
 	remove(t, second)

@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Each cause is reported with its remedy and an Event, and its condition disappears with the cause.
+// propagation reports each cause with its remedy and an Event, and removes the condition with the cause.
 // Conditions of other writers stay.
 func TestStatus_reportsReasonAndRemovesIt(t *testing.T) {
 	start(t)
@@ -109,14 +109,15 @@ func TestTooLarge(t *testing.T) {
 		}
 		return nil
 	})
-	pause(t, app, "") // it ends although nothing can be delivered
+	pause(t, app, "") // the pause ends although the Application is too large
 	says(t, app, policy.ErrorCondition, "the limit is 2000")
 	testkit.Eventually(t, "the automation to be back", func() error { return carries(t, app, `"automated":{"prune":true}`) })
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, "example.com/large") })
 	says(t, app, policy.ErrorCondition, "")
 }
 
-// The cache does not keep such a spec; what runs is not replaced by what is left of it.
+// The cache does not keep a spec that is too large. propagation does not replace the delivered spec by the
+// rest.
 func TestTooLarge_specAloneIsNotDelivered(t *testing.T) {
 	start(t, func(o *Options) { o.SizeLimit = 3000 })
 	p := newPlace(t)
@@ -157,8 +158,8 @@ func recorded(app *argocd.Application, text string) error {
 	return fmt.Errorf("none of %d Events says %q", len(events.Items), text)
 }
 
-// What a notifications controller of the hub notes with each message, and a subscription of
-// the hub's, write no ManifestWork; the next change that is delivered is one write.
+// Annotations of the hub's notifications controller write no ManifestWork. The next delivered change is one
+// write.
 func TestNotifications_writeNoManifestWork(t *testing.T) {
 	p := newPlace(t)
 	program := start(t)
@@ -183,7 +184,7 @@ func TestNotifications_writeNoManifestWork(t *testing.T) {
 		if strings.Contains(string(last), "notif") {
 			t.Errorf("delivered is %s", last)
 		}
-		if sent := program.requests.doneIn(p.cluster); len(sent) < 2 { // its answer may be on its way
+		if sent := program.requests.doneIn(p.cluster); len(sent) < 2 { // the answer may arrive later
 			return fmt.Errorf("%d writes were answered", len(sent))
 		}
 		return nil

@@ -42,8 +42,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// hub is the API server that all tests of this package share; each test has its
-// own namespaces and clusters.
+// hub is the API server that all tests of this package share. Each test has its own namespaces and clusters.
 var hub struct {
 	config *rest.Config
 	client client.Client
@@ -63,11 +62,11 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// propagation is a running manager with delivery in it.
+// propagation is a running manager with the delivery controllers.
 type propagation struct {
 	requests *requests
 	stop     func()
-	// cached and live read what it reads, from its caches and from the API server.
+	// cached and live read the objects of the manager, from its caches and from the API server.
 	cached *cacheReader
 	live   *liveReader
 }
@@ -78,19 +77,19 @@ func start(t *testing.T, change ...func(*Options)) *propagation {
 	return startWith(t, nil, change...)
 }
 
-// startWith also lets a test stand between delivery and the API server.
+// startWith also wraps the client of delivery.
 func startWith(t *testing.T, wrap func(client.Client) client.Client, change ...func(*Options)) *propagation {
 	t.Helper()
 	return startBetween(t, wrap, nil, change...)
 }
 
-// startReading lets a test stand between delivery and its live reads.
+// startReading wraps the client of delivery's live reads.
 func startReading(t *testing.T, wrap func(client.Client) client.Client, change ...func(*Options)) *propagation {
 	t.Helper()
 	return startBetween(t, nil, wrap, change...)
 }
 
-// startFrozen lets a test hold back what the cache gets.
+// startFrozen lets a test delay the watch events of the cache.
 func startFrozen(t *testing.T, f *freezer, change ...func(*Options)) *propagation {
 	t.Helper()
 	return startAll(t, setting{frozen: f}, change...)
@@ -101,7 +100,7 @@ func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client
 	return startAll(t, setting{wrap: wrap, wrapLive: wrapLive}, change...)
 }
 
-// setting is what a test puts between delivery and the API server.
+// setting has the wrappers between delivery and the API server.
 type setting struct {
 	wrap, wrapLive func(client.Client) client.Client
 	frozen         *freezer
@@ -193,7 +192,8 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 	return p
 }
 
-// panics returns how often reconcilers have panicked: controller-runtime recovers and tries again.
+// panics returns the number of panics in reconcilers, because controller-runtime recovers from them and
+// retries.
 func panics(t *testing.T) (n float64) {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -210,7 +210,7 @@ func panics(t *testing.T) (n float64) {
 	return n
 }
 
-// reading is a manager with other live reads.
+// reading is a manager with another client for live reads.
 type reading struct {
 	ctrl.Manager
 	live client.Reader
@@ -218,7 +218,7 @@ type reading struct {
 
 func (r reading) GetAPIReader() client.Reader { return r.live }
 
-// skipNames lets a test start a second manager in one process.
+// skipNames allows a second manager in one process.
 func skipNames() config.Controller {
 	yes := true
 	return config.Controller{SkipNameValidation: &yes}
@@ -255,13 +255,13 @@ func delivered(t *testing.T, app *argocd.Application, cluster string) *workv1.Ma
 	return &work
 }
 
-// withdrawn waits until app has no work.
+// withdrawn waits until app has no work, and releases deleted works as their agent does.
 func withdrawn(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	testkit.Eventually(t, "the withdrawal of "+app.Name, func() error {
 		own := works(t, app)
 		for i := range own {
-			if own[i].DeletionTimestamp != nil { // its agent removes what is to go, and its finalizer
+			if own[i].DeletionTimestamp != nil { // the agent removes its finalizer
 				own[i].Finalizers = nil
 				_ = hub.client.Update(context.Background(), &own[i]) // the next pass retries
 			}
@@ -273,7 +273,7 @@ func withdrawn(t *testing.T, app *argocd.Application) {
 	})
 }
 
-// said returns our conditions on the stored Application, type to message.
+// said returns the messages of the stored Application's conditions by type.
 func said(t *testing.T, app *argocd.Application) map[string]string {
 	t.Helper()
 	stored := &argocd.Application{}
@@ -298,8 +298,8 @@ func said(t *testing.T, app *argocd.Application) map[string]string {
 	return found
 }
 
-// says waits until app has a condition of the type with the text in its message;
-// an empty text: until it has none.
+// says waits until app has a condition of the type with the text in its message. With an empty text it waits
+// until the condition is absent.
 func says(t *testing.T, app *argocd.Application, conditionType, text string) {
 	t.Helper()
 	testkit.Eventually(t, fmt.Sprintf("%s %q on %s", conditionType, text, app.Name), func() error {
@@ -311,8 +311,8 @@ func says(t *testing.T, app *argocd.Application, conditionType, text string) {
 	})
 }
 
-// nextSecond waits until an object that is created now is younger than one of then:
-// creation timestamps have seconds.
+// nextSecond waits until a new object gets a later creation timestamp than then. Creation timestamps have a
+// resolution of one second.
 func nextSecond(t *testing.T, then metav1.Time) {
 	t.Helper()
 	testkit.Eventually(t, "the next second", func() error {
@@ -323,13 +323,12 @@ func nextSecond(t *testing.T, then metav1.Time) {
 	})
 }
 
-// freezer keeps back what the API server sends the watches of one resource, so that
-// the cache goes on serving older objects than there are.
+// freezer delays the watch events of one resource, so that the cache keeps outdated objects.
 type freezer struct {
 	resource string
 
 	mu   sync.Mutex
-	gate chan struct{} // closed while nothing is kept back
+	gate chan struct{} // closed while nothing is delayed
 }
 
 func newFreezer(resource string) *freezer {
@@ -389,8 +388,7 @@ func (b *frozenBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// hasPreconditions reports whether a deletion names the UID and the resource version
-// that it is meant for.
+// hasPreconditions reports whether a deletion contains the UID and the resource version of its object.
 func hasPreconditions(r *http.Request) bool {
 	if r.GetBody == nil {
 		return false

@@ -78,13 +78,13 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// A work that has lost its label gets it back, and no second one is created.
+// If a work loses its label, propagation restores the label, and creates no second work.
 func TestLabelIsPutBack(t *testing.T) {
 	p := newPlace(t)
 	first := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
 	app, kept := p.deploy("unlabelled"), p.deploy("adopted")
 	work, old := delivered(t, app, p.cluster), delivered(t, kept, p.cluster)
-	kept = remade(t, p, kept) // its work has another UID's name
+	kept = remade(t, p, kept) // its work keeps the name of the earlier UID
 	adopted(t, kept, old)
 	unlabel := func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) }
 	labelled := func(app *argocd.Application, work *workv1.ManifestWork) {
@@ -110,7 +110,7 @@ func TestLabelIsPutBack(t *testing.T) {
 	labelled(app, work)
 }
 
-// The deletion of an Application finds its work without the label, too.
+// The deletion of an Application also finds a work without the label.
 func TestUnlabelledWorkIsRemovedAndWaitedFor(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
@@ -132,11 +132,12 @@ func TestUnlabelledWorkIsRemovedAndWaitedFor(t *testing.T) {
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
-// Also when it loses the label in the moment of the deletion, whatever its name is.
+// If a work loses its label during the deletion of its Application, propagation restores the label, whatever
+// the work's name is.
 func TestUnlabelledWhileItIsDeleted(t *testing.T) {
 	start(t, func(o *Options) { o.RecreateGrace = time.Hour })
 	finalizer := func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} }
-	for name, again := range map[string]bool{"made": false, "remade": true} { // its work has another UID's name
+	for name, again := range map[string]bool{"made": false, "remade": true} { // the work of a re-created Application keeps the name of the earlier UID
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
 			app := p.deploy("unlabelled", func(a *argocd.Application) {
@@ -174,8 +175,8 @@ func TestUnlabelledWhileItIsDeleted(t *testing.T) {
 	}
 }
 
-// Works that lost their label while no process was running are also found if their names come from
-// an earlier UID. No second work is created, and a deletion waits for them.
+// propagation finds works that lost their label while it was down, even with the name of an earlier UID. It
+// creates no second work, and a deletion waits for them.
 func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	p := newPlace(t)
 	first := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
@@ -213,8 +214,8 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(ended) })
 }
 
-// A work whose label cannot be restored delays neither the start nor other works, and its
-// Application reports it.
+// If the label of a work cannot be restored, its Application reports that. This delays neither the start nor
+// other works.
 func TestLabels_aWorkThatCannotBePatchedCostsItselfOnly(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
@@ -238,8 +239,8 @@ func TestLabels_aWorkThatCannotBePatchedCostsItselfOnly(t *testing.T) {
 	says(t, refused, policy.ErrorCondition, "a webhook denied it")
 }
 
-// While labels are put back other Applications are delivered, but for those that want to be
-// what a work without label delivers.
+// While propagation restores labels, it delivers other Applications. An Application waits only if it desires
+// the identity of a work without a label.
 func TestLabels_othersAreDeliveredMeanwhile(t *testing.T) {
 	free := anywhere(t, "argocd")
 	first := start(t, free)
@@ -277,8 +278,8 @@ func TestLabels_othersAreDeliveredMeanwhile(t *testing.T) {
 	}
 }
 
-// The agent of a cluster may have its works name any Application: those of other clusters do not
-// wait for them.
+// The agent of a cluster may write any Application name into its works. Applications on other clusters do not
+// wait for such works.
 func TestLabels_anotherClustersAgentHoldsUpNothing(t *testing.T) {
 	p, q := newPlace(t), newPlace(t)
 	first := start(t)

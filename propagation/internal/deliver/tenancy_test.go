@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// argoCD makes a namespace for the hub's Argo CD.
+// argoCD creates a namespace for the hub's Argo CD.
 func argoCD(t *testing.T) *place {
 	t.Helper()
 	p := &place{t: t, namespace: fmt.Sprintf("argo-%d", serial.Add(1))}
@@ -41,8 +41,8 @@ func sourceSpec(namespaces ...string) json.RawMessage {
 	return json.RawMessage(`{"destinations":[{"namespace":"*","server":"*"}],"sourceRepos":["*"],"sourceNamespaces":` + string(raw) + `}`)
 }
 
-// A project is used, by Applications outside the Argo CD namespace, only as long as
-// it takes their namespace: on create, on update and after a restart.
+// An Application outside the Argo CD namespace may use an AppProject only while the AppProject admits its
+// namespace. propagation checks that on creation, on update and after a restart.
 func TestProjectOfOthers(t *testing.T) {
 	p, argo := newPlace(t), argoCD(t)
 	settings := func(o *Options) { o.ArgoCDNamespace = argo.namespace }
@@ -94,7 +94,8 @@ func TestProjectOfOthers(t *testing.T) {
 	})
 }
 
-// A project that looks changed only in an outdated cache costs no deployment.
+// Before propagation removes a delivery because of an AppProject, it reads the AppProject from the API
+// server.
 func TestProjectIsReadLive(t *testing.T) {
 	p, argo := newPlace(t), argoCD(t)
 	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: "platform"}, Spec: sourceSpec("team-*")}
@@ -127,7 +128,7 @@ func (c countProjects) Get(ctx context.Context, key client.ObjectKey, o client.O
 	return c.Client.Get(ctx, key, o, opts...)
 }
 
-// Annotations that only we may set are never taken from the user: the hub Application, its
+// propagation does not deliver a user's values of its own annotations: the hub Application, its
 // ApplicationSet, and the request.
 func TestMarksOfOthersAreNotDelivered(t *testing.T) {
 	start(t)
@@ -172,7 +173,7 @@ func TestMarksOfOthersAreNotDelivered(t *testing.T) {
 	}
 }
 
-// A finalizer that no controller of a managed cluster removes is not delivered, on create or
+// propagation does not deliver a finalizer that no controller of a managed cluster removes, on creation or
 // update.
 func TestForeignFinalizersStayOnTheHub(t *testing.T) {
 	start(t)
@@ -196,9 +197,8 @@ func TestForeignFinalizersStayOnTheHub(t *testing.T) {
 	}
 }
 
-// An agent may change the works in its own namespace. Naming another tenant's
-// Application there neither holds up that Application's deletion, nor has any work
-// deleted; what was changed is repaired.
+// An agent may change the works in its own namespace, and name another tenant's Application there. That
+// neither delays the deletion of that Application nor deletes a work. propagation corrects the change.
 func TestHostileAgentReachesNobody(t *testing.T) {
 	running := start(t)
 	victim, evil := newPlace(t), newPlace(t)
@@ -230,7 +230,7 @@ func TestHostileAgentReachesNobody(t *testing.T) {
 		}
 	}
 
-	// a work whose own Application is deleted is repaired by none, and delays none
+	// A changed work of a deleted Application is not corrected, and does not delay another Application.
 	running.stop()
 	remove(t, theirs)
 	edit(t, work, spoof)
@@ -250,7 +250,7 @@ func TestHostileAgentReachesNobody(t *testing.T) {
 	pruned(t, work)
 }
 
-// Nor does it make propagation release an Application of the hub's own Argo CD.
+// A hostile agent cannot make propagation release an Application of the hub's own Argo CD.
 func TestHostileAgentReleasesNobody(t *testing.T) {
 	first := start(t)
 	evil := newPlace(t)
@@ -275,8 +275,8 @@ func windowsSpec(windows string) json.RawMessage {
 	return json.RawMessage(`{"sourceNamespaces":["*"],"destinations":[{"server":"*","namespace":"*"}],"syncWindows":` + windows + `}`)
 }
 
-// The sync windows of the default project stay on the hub. An Application that one of them selects
-// has a warning, in the Argo CD namespace and outside it. Other Applications have none.
+// propagation does not deliver the sync windows of the default project. An Application that one of them
+// selects has a warning, in the Argo CD namespace and outside it. Other Applications have none.
 func TestWindowsOfTheDefaultProject(t *testing.T) {
 	argo, team := newPlace(t), newPlace(t)
 	start(t, func(o *Options) { o.ArgoCDNamespace = argo.namespace })
@@ -297,8 +297,8 @@ func TestWindowsOfTheDefaultProject(t *testing.T) {
 	says(t, there, policy.WarningCondition, "")
 }
 
-// In a delivered project the windows of its cluster name it as its own Argo CD does, too,
-// and the project follows the hub's.
+// In a delivered AppProject, the sync windows of the cluster also name it as its own Argo CD does. The
+// delivered AppProject follows the hub's AppProject.
 func TestWindowsAreDelivered(t *testing.T) {
 	argo := newPlace(t)
 	start(t, func(o *Options) { o.ArgoCDNamespace = argo.namespace })

@@ -31,7 +31,8 @@ func namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// finalized keeps a work as an agent does that has applied it and has not proven the prune yet.
+// finalized adds the agent's finalizer to a work and reports the work as applied. Its deletion then waits for
+// the agent.
 func finalized(t *testing.T, work *workv1.ManifestWork) {
 	t.Helper()
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
@@ -95,8 +96,8 @@ func TestBindingNone(t *testing.T) {
 	delivered(t, p.deploy("guestbook"), p.cluster)
 }
 
-// The new copy is there before the old one goes, and the Application is not
-// released before both are gone.
+// propagation creates the new copy before it deletes the old one. It releases the Application after both are
+// gone.
 func TestRetarget(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -189,7 +190,8 @@ func TestAbandon(t *testing.T) {
 	withdrawn(t, app)
 }
 
-// No other controller would: the hub's own Argo CD skips it.
+// propagation releases a deleted Application after its removal, because the hub's own Argo CD skips the
+// Application.
 func TestReleases_afterRemoval(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -201,7 +203,7 @@ func TestReleases_afterRemoval(t *testing.T) {
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
-// What is released is Argo CD's: the finalizers of others are theirs to remove.
+// propagation removes only Argo CD's finalizers. Other writers remove their own finalizers.
 func TestReleasesArgoCDsFinalizersOnly(t *testing.T) {
 	const others = "hub.example.com/guard"
 	start(t)
@@ -225,7 +227,7 @@ func TestReleasesArgoCDsFinalizersOnly(t *testing.T) {
 	withdrawn(t, app)
 }
 
-// An Application that was never ours keeps its finalizer.
+// An Application that was never pulled keeps its finalizer.
 func TestLeavesOthersFinalizers(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -240,8 +242,8 @@ func TestLeavesOthersFinalizers(t *testing.T) {
 	edit(t, other, func(a *argocd.Application) { a.Finalizers = nil })
 }
 
-// An object that cannot be read is not deleted: nothing is removed while the API server does not
-// respond, and everything is once it does.
+// If an object cannot be read, propagation does not treat it as deleted. It removes nothing while the API
+// server returns errors, and continues after that.
 func TestRemoves_nothingAfterAReadError(t *testing.T) {
 	var failing atomic.Bool
 	asked := make(chan struct{}, 1000)
@@ -268,7 +270,7 @@ func TestRemoves_nothingAfterAReadError(t *testing.T) {
 	failing.Store(true)
 	remove(t, app)
 	for range 3 {
-		<-asked // it tried, and tried again
+		<-asked // propagation tries, and retries
 	}
 	if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp != nil {
 		t.Fatal("it was withdrawn although nobody could say that its Application is gone")

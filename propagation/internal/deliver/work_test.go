@@ -38,14 +38,15 @@ func stranger(namespace, name string, annotations map[string]string) *workv1.Man
 	}
 }
 
-// A name that a stranger, or another Application's work, has is left to them.
+// If a foreign ManifestWork has the name of a work, propagation uses another name, and does not change the
+// foreign one.
 func TestNameTaken(t *testing.T) {
 	first := start(t)
-	first.stop() // so that the stranger is there first
+	first.stop() // so that the foreign work exists first
 	p := newPlace(t)
 	for name, annotations := range map[string]map[string]string{
 		"stranger":     nil,
-		"copied-notes": {contract.HubNamespaceAnnotation: p.namespace, contract.HubNameAnnotation: "copied-notes"}, // without the label it is not ours
+		"copied-notes": {contract.HubNamespaceAnnotation: p.namespace, contract.HubNameAnnotation: "copied-notes"}, // without the label it is foreign
 	} {
 		app := p.deploy(name)
 		p.create(stranger(p.cluster, contract.WorkName(name, string(app.UID)), annotations))
@@ -76,7 +77,7 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
-// What others wrote on our work stays; what they broke is mended.
+// Labels and annotations of other writers stay on the work. propagation corrects changes of its own fields.
 func TestForeignMarksStay(t *testing.T) {
 	p := start(t)
 	at := newPlace(t)
@@ -110,7 +111,8 @@ func TestForeignMarksStay(t *testing.T) {
 	p.stop()
 }
 
-// The project travels, an edit of it reaches every work that carries it and no other.
+// The work delivers the AppProject. An edit of the AppProject reaches every work that carries it, and no
+// other.
 func TestProjectTravels(t *testing.T) {
 	p := newPlace(t)
 	project := &argocd.AppProject{
@@ -151,7 +153,7 @@ func TestProjectTravels(t *testing.T) {
 	}
 }
 
-// Errors of every write are tried again until they are over.
+// propagation retries every failed write until it succeeds.
 func TestTriesAgain(t *testing.T) {
 	gr := schema.GroupResource{Group: "work.open-cluster-management.io", Resource: "manifestworks"}
 	for name, err := range map[string]error{
@@ -210,7 +212,7 @@ func TestTriesAgain(t *testing.T) {
 	}
 }
 
-// After an outage, however long, nothing waits for longer than half a minute.
+// A failed Application waits at most half a minute for the next retry, however often it has failed.
 func TestControllerOptions_boundRetries(t *testing.T) {
 	r := &watcher{options: Options{Concurrency: 1}}
 	limiter := r.controllerOptions().RateLimiter
@@ -224,7 +226,7 @@ func TestControllerOptions_boundRetries(t *testing.T) {
 	}
 }
 
-// Names at their limits make a legal work.
+// An Application name of maximal length results in a valid work.
 func TestLongNames(t *testing.T) {
 	start(t)
 	p := newPlace(t)

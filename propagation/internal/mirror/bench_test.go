@@ -15,8 +15,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// BenchmarkStatusPatch compares an observation with a status: once with an equal one, as at a
-// restart, and once with another revision.
+// BenchmarkStatusPatch compares an observation with a status: once with an equal one, as after a restart, and
+// once with another revision.
 func BenchmarkStatusPatch(b *testing.B) {
 	observed := status.Nothing()
 	observed.Health, observed.Sync, observed.Revision = argocd.HealthHealthy, argocd.SyncSynced, "53e28ff20cc530b9ada2173fbbd64d48338583ba"

@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// largestPatch remembers the size of the largest patch that was sent.
+// largestPatch stores the size of the largest patch.
 func largestPatch(largest *atomic.Int64) func(client.WithWatch) client.Client {
 	return func(c client.WithWatch) client.Client {
 		return interceptor.NewClient(c, interceptor.Funcs{
@@ -34,9 +34,8 @@ func largestPatch(largest *atomic.Int64) func(client.WithWatch) client.Client {
 	}
 }
 
-// What a managed cluster reports reaches the hub Application in short form, whatever it is, and
-// never prevents the rest from being reported. Each case replaces a healthy status, and is replaced
-// by one.
+// The hub Application shows the values of a hostile cluster in short form. They never prevent the report of
+// the other values. Each case replaces a healthy status, and a healthy status replaces it.
 func TestHostileCluster(t *testing.T) {
 	mega := strings.Repeat("x", 1<<20)
 	base := []string{"healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "53e28ff2"}
@@ -84,7 +83,7 @@ func TestHostileCluster(t *testing.T) {
 	}
 }
 
-// The cluster's own condition is copied into the Application's, in brief.
+// The Application's condition contains the message of the ManagedCluster's condition in short form.
 func TestHostileClusterCondition(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)

@@ -12,8 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Each case is the life of one Application: what is known at a time, and how long its
-// status then waits.
+// Each case is the life of one Application. A step has the facts at a time, and how long the status then
+// waits.
 func TestDelay(t *testing.T) {
 	old, answer := factsOf("1", "Healthy"), factsOf("1", "Degraded")
 	limits := graces{initial: time.Minute, apply: 2 * time.Second, compare: 10 * time.Second}
@@ -96,7 +96,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// Of an Application that is as it should be, or gone, nothing is kept.
+// The memory keeps nothing about an Application that has nothing to wait for, or no longer exists.
 func TestMemory(t *testing.T) {
 	var m memory
 	app, now := types.NamespacedName{Namespace: "a", Name: "b"}, time.Unix(1_000_000, 0)

@@ -28,7 +28,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// startBoth runs delivery and the mirror over one cache, as the binary does.
+// startBoth runs delivery and the mirror with one cache, as the binary does.
 func startBoth(t *testing.T, options Options, wrap func(client.WithWatch) client.Client) {
 	t.Helper()
 	informers, err := appcache.Informers(hub.config)
@@ -62,8 +62,7 @@ func startBoth(t *testing.T, options Options, wrap func(client.WithWatch) client
 	testkit.Run(t, mgr)
 }
 
-// What keeps a change from being delivered keeps it from being shown as done, until it is
-// delivered and compared.
+// A change that delivery delays or refuses is not shown as done until it is delivered and compared.
 func TestChangeThatDeliveryKeepsBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		pause string
@@ -113,7 +112,7 @@ func TestChangeThatDeliveryKeepsBack(t *testing.T) {
 				}
 				return nil
 			})
-			report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...) // of the spec before
+			report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...) // of the former spec
 
 			testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
 				delete(a.Annotations, contract.PausedAnnotation)

@@ -16,8 +16,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// One Application from delivery to an error and back, as a real agent reports it;
-// the hub's real CRD accepts every step.
+// One Application passes from delivery to an error and back, with the reports of a real agent. The hub's real
+// CRD accepts every step.
 func TestFeedbackReachesTheApplication(t *testing.T) {
 	owners := map[string]func(*argocd.Application){
 		"standalone": func(*argocd.Application) {},
@@ -66,7 +66,7 @@ func TestFeedbackReachesTheApplication(t *testing.T) {
 	}
 }
 
-// What others wrote into the status stays, byte for byte.
+// Status fields of other writers stay.
 func TestOthersStatusStays(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
@@ -95,15 +95,15 @@ func TestOthersStatusStays(t *testing.T) {
 		t.Errorf("status lost something: %+v", all)
 	}
 
-	// Another client overwrites what is ours: it is mended.
+	// Another client overwrites the mirror's fields, and the mirror restores them.
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
 		a.Status = []byte(`{"health":{"status":"Healthy"},"sync":{"status":"Unknown"}}`)
 	})
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
-// A client removes the state of the operation before when it asks for the next: no write of the
-// mirror brings it back while the next waits. By default none at all comes before the next.
+// A client removes the state of the last operation when it requests the next one. The mirror does not restore
+// that state while the operation waits. By default, it writes nothing before the operation begins.
 func TestOperationStateStaysRemoved(t *testing.T) {
 	t.Run("the rest is shown meanwhile", func(t *testing.T) { removed(t, Options{CompareGrace: time.Millisecond}, "Unknown/Synced@53e28ff2") })
 	t.Run("the rest is shown with it", func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestOperationStateStaysRemoved(t *testing.T) {
 	})
 }
 
-// removed returns how often the Application was written, from the time at which the cluster reported
-// while the operation waited.
+// removed returns the number of writes of the Application since the cluster's report during the pending
+// operation.
 func removed(t *testing.T, o Options, meanwhile string) int64 {
 	t.Helper()
 	f := newFleet(t)
@@ -140,5 +140,5 @@ func removed(t *testing.T, o Options, meanwhile string) int64 {
 	if s := says(t, app, "Healthy/Synced@53e28ff2 Succeeded"); s.operator() != "kargo-controller" || s.OperationState.StartedAt != later {
 		t.Errorf("the operation is %+v", s.OperationState)
 	}
-	return writes.Load() - count - 1 // that of the probe
+	return writes.Load() - count - 1 // without the probe's write
 }

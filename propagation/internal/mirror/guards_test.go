@@ -24,8 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// patchChecker lets check see every patch, and the Application that the reconciler
-// read before it.
+// patchChecker calls check with every patch and the resource version in it.
 func patchChecker(check func(patch map[string]json.RawMessage, version string)) func(client.WithWatch) client.Client {
 	return func(c client.WithWatch) client.Client {
 		return interceptor.NewClient(c, interceptor.Funcs{
@@ -44,7 +43,7 @@ func patchChecker(check func(patch map[string]json.RawMessage, version string)) 
 	}
 }
 
-// Every patch is one of the Application that was read, and of nothing but its status.
+// Every patch names the version of the Application that was read, and changes only the status.
 func TestPatchesAreConditional(t *testing.T) {
 	f := newFleet(t)
 	var blind, wide, patches atomic.Int64
@@ -72,7 +71,7 @@ func TestPatchesAreConditional(t *testing.T) {
 	}
 }
 
-// A cache that is behind costs nothing that was written meanwhile.
+// A stale cache loses nothing that another client wrote meanwhile.
 func TestStaleCacheLosesNothing(t *testing.T) {
 	const others = `{"type":"PullDeliveryWarning","message":"of another controller","lastTransitionTime":"2026-11-20T08:00:00Z"}`
 	cases := map[string]struct {
@@ -96,7 +95,7 @@ func TestStaleCacheLosesNothing(t *testing.T) {
 				del(t, app)
 				again := &argocd.Application{Spec: app.Spec, Status: []byte(`{"conditions":[` + others + `]}`)}
 				again.Namespace, again.Name, again.Labels = app.Namespace, app.Name, app.Labels
-				again.Annotations = map[string]string{contract.ClusterAnnotation: "nowhere"} // the hub's own: no skip-reconcile
+				again.Annotations = map[string]string{contract.ClusterAnnotation: "nowhere"} // without skip-reconcile, so the hub's own Argo CD may write the status
 				if err := hub.client.Create(context.Background(), again); err != nil {
 					t.Fatal(err)
 				}
@@ -151,9 +150,9 @@ func TestStaleCacheLosesNothing(t *testing.T) {
 	}
 }
 
-// After an outage, however long, every status is tried again within the longest wait.
+// After an outage of any length, the mirror retries every status within the longest wait.
 func TestOutageIsOverWhenItEnds(t *testing.T) {
-	const failures = 30 // of controller-runtime's own waits, this many would take a day
+	const failures = 30 // controller-runtime's own waits for this many failures take a day
 	f := newFleet(t)
 	var left atomic.Int64
 	left.Store(failures)
@@ -177,7 +176,7 @@ func TestOutageIsOverWhenItEnds(t *testing.T) {
 	}
 }
 
-// The default waits no longer than the documented half minute.
+// The default backoff waits at most the documented half minute.
 func TestDefaultBackoff(t *testing.T) {
 	o := Options{}.withDefaults()
 	request := reconcile.Request{NamespacedName: types.NamespacedName{Name: "a"}}

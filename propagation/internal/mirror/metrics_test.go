@@ -13,7 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// measured returns the lost clusters, and how many times feedback was timed.
+// measured returns the number of lost clusters, and how often feedback was timed.
 func measured(t *testing.T) (stale float64, timed uint64) {
 	t.Helper()
 	families, err := metrics.Registry.Gather()

@@ -17,9 +17,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// The revisions of several sources, and what the last operation synced, are on the hub as on
-// the managed cluster; the ApplicationSet controller goes by the former. They go with the
-// sources.
+// The hub shows the revisions of several sources, and of the last operation, as the managed cluster does. The
+// ApplicationSet controller reads the former. They are removed with the sources.
 func TestRevisionsReachTheApplication(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
@@ -50,8 +49,7 @@ func TestRevisionsReachTheApplication(t *testing.T) {
 	}
 }
 
-// The first resource that keeps an Application from being Synced and Healthy is named for as
-// long as it does.
+// A condition names the first resource that prevents Synced and Healthy, until the resource is fixed.
 func TestFirstResourceIsNamed(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
@@ -95,7 +93,7 @@ func TestStatusPatch_saysWhenItWasCompared(t *testing.T) {
 			observed.Operation = contract.OperationFeedback{Phase: step.phase, StartedAt: step.at}
 		}
 		patch, err := statusPatch(app, observed, request.Run{}, "", time.Now())
-		other := step.sync+step.phase != "" // which is written without it
+		other := step.sync+step.phase != "" // written without the time
 		if err != nil || (patch != nil) != (step.want != "" || other) || other && strings.Contains(string(patch), "reconciledAt") {
 			t.Fatalf("%s: %s, %v", step.reason, patch, err)
 		}
@@ -143,8 +141,8 @@ func TestMaybeBefore(t *testing.T) {
 	}
 }
 
-// A written status equals the desired one when it returns through the cache, which leaves out parts
-// of a large status. Otherwise every reconcile would write again.
+// A written status equals the desired one when it returns through the cache, although the cache leaves out
+// parts of a large status. Otherwise every reconcile would write again.
 func TestStatusPatch_isNothingOnceWritten(t *testing.T) {
 	long := contract.Condition{Type: "SyncError", Message: strings.Repeat("x", contract.MaxMessage)}
 	operation := contract.OperationFeedback{Phase: argocd.OperationSucceeded, StartedAt: "2036-11-20T09:30:00Z"}
@@ -163,7 +161,7 @@ func TestStatusPatch_isNothingOnceWritten(t *testing.T) {
 				t.Fatalf("%s, %v", patch, err)
 			}
 			var written struct{ Status json.RawMessage }
-			decode(t, patch, &written) // of nothing a patch is the whole
+			decode(t, patch, &written) // without an earlier status, the patch is the whole status
 			app.Status = written.Status
 			if _, err := manifestcache.TrimApplication(1 << 20)(app); err != nil {
 				t.Fatal(err)

@@ -26,7 +26,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
 
-// random is what users and agents did, and with it the model.
+// random has the steps of users and agents, which are the model.
 type random struct {
 	*fleet
 	r        *rand.Rand
@@ -40,15 +40,15 @@ type random struct {
 // pulled is an Application and its expected status.
 type pulled struct {
 	app    *argocd.Application
-	target string // the cluster that it asks for; "": it is not pulled now
+	target string // the target cluster; empty if it is not pulled
 	works  map[string]*workv1.ManifestWork
-	words  map[string]string // by cluster: what its agent reported, in short
-	// operator is who began the operation that the status shows; "": that is not known, because
-	// the Application moved, or another client wrote its status.
+	words  map[string]string // the last report of each cluster's agent, in short form
+	// operator began the operation that the status shows. It is empty if that is unknown, because the
+	// Application moved, or another client wrote its status.
 	operator string
 }
 
-// model is what the mirror has to achieve: the status of each Application.
+// model returns the expected status of each Application.
 func (f *random) model() map[string]string {
 	want := map[string]string{}
 	for name, p := range f.apps {
@@ -73,8 +73,8 @@ func (f *random) model() map[string]string {
 	return want
 }
 
-// Whatever happens in whatever order, and whatever fails meanwhile, each Application finally has
-// its cluster's last report, and then nothing more is written.
+// Users, agents and failures act in random order. In the end each Application shows its cluster's last
+// report, and a restart writes nothing more.
 func TestRandomSteps(t *testing.T) {
 	r, n := steps.Random(t, 400)
 	f := &random{fleet: newFleet(t), r: r, away: map[string]bool{}, apps: map[string]*pulled{}}
@@ -123,8 +123,8 @@ func (f *random) step() {
 	}
 }
 
-// restart ends the mirror, if it runs, and starts one of which a tenth of the
-// patches fail, half of these after the API server has taken them.
+// restart restarts the mirror. A tenth of its patches fail, half of these after the API server has accepted
+// them.
 func (f *random) restart() {
 	if f.stop != nil {
 		f.stop()
@@ -172,7 +172,7 @@ func (f *random) rest() {
 	})
 }
 
-// pick returns an Application that fits, nil if none does.
+// pick returns a random Application that fits, or nil.
 func (f *random) pick(fits func(*pulled) bool) *pulled {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(f.apps)), func(name string) bool { return !fits(f.apps[name]) })
 	if len(names) == 0 {
@@ -195,14 +195,14 @@ func (f *random) deploy() {
 	f.apps[p.app.Name] = p
 }
 
-// deliver creates the work on the cluster that an Application asks for.
+// deliver creates the work on the target cluster of an Application.
 func (f *random) deliver() {
 	if p := f.pick(func(p *pulled) bool { return p.target != "" && p.works[p.target] == nil }); p != nil {
 		p.works[p.target] = f.work(p.app, p.target)
 	}
 }
 
-// say makes an agent report, even one that does not count now.
+// say makes an agent report, even the agent of a former cluster.
 func (f *random) say() {
 	p := f.pick(func(p *pulled) bool { return len(p.works) > 0 })
 	if p == nil {
@@ -211,7 +211,7 @@ func (f *random) say() {
 	}
 	clusters := slices.Sorted(maps.Keys(p.works))
 	cluster := clusters[f.r.IntN(len(clusters))]
-	// Of the same length, so that the model can cut them off.
+	// Both have the same length, so that the model can cut them off.
 	health := []string{"Healthy", "Missing"}[f.r.IntN(2)]
 	revision := fmt.Sprintf("%08x", f.r.Uint32())
 	phase := []string{"Running", "Failed", "Succeeded"}[f.r.IntN(3)]
@@ -236,7 +236,7 @@ func (f *random) say() {
 	p.words[cluster] = health + "/Synced@" + revision + " " + phase
 }
 
-// withdraw deletes a work, wherever it is.
+// withdraw deletes a work on any cluster.
 func (f *random) withdraw() {
 	if p := f.pick(func(p *pulled) bool { return len(p.works) > 0 }); p != nil {
 		clusters := slices.Sorted(maps.Keys(p.works))
@@ -254,7 +254,7 @@ func (f *random) drop(p *pulled, cluster string) {
 	p.operator = ""
 }
 
-// retarget moves an Application, or takes it out of the pull model.
+// retarget moves an Application, or removes its pull label.
 func (f *random) retarget() {
 	p := f.pick(anyOf)
 	if p == nil {
@@ -271,11 +271,11 @@ func (f *random) retarget() {
 		} else {
 			a.Annotations[contract.ClusterAnnotation] = p.target
 		}
-		a.Operation = nil // an operation that waits would keep its state empty, here and below
+		a.Operation = nil // a pending operation would keep its state empty, here and below
 	})
 }
 
-// meddle writes what only the mirror is to write.
+// meddle writes status fields that belong to the mirror.
 func (f *random) meddle() {
 	if p := f.pick(anyOf); p != nil {
 		lies := []string{`{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"lie"}}`, `{}`, `{"conditions":[{"type":"ClusterUnreachableWarning","message":"lie"}]}`}

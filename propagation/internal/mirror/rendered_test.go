@@ -14,12 +14,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// The status of a rendered Application belongs to the hub's Argo CD, and a work of rendered mode
-// counts for no pulled Application, whatever its annotations name.
+// The status of a rendered Application belongs to the hub's Argo CD. A work of rendered mode does not count
+// for a pulled Application, whatever its annotations name.
 func TestRenderedIsNotMirrored(t *testing.T) {
 	f := newFleet(t)
 	cluster := f.cluster()
-	pulled, waiting := f.app("pulled", cluster.Name), f.app("waiting", cluster.Name) // the one has its own work, the other none yet
+	pulled, waiting := f.app("pulled", cluster.Name), f.app("waiting", cluster.Name) // pulled gets its own work, waiting has none
 	rendered := f.app("rendered", cluster.Name, func(a *argocd.Application) {
 		a.Labels = map[string]string{contract.RenderedLabel: "true"}
 		a.Status = []byte(`{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"theirs"}}`)

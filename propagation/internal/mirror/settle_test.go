@@ -25,7 +25,7 @@ func decode(t *testing.T, raw []byte, into any) {
 	}
 }
 
-// without returns feedback less some names.
+// without returns feedback without some names.
 func without(pairs []string, names ...string) []string {
 	var left []string
 	for i := 0; i < len(pairs); i += 2 {
@@ -36,8 +36,8 @@ func without(pairs []string, names ...string) []string {
 	return left
 }
 
-// Argo CD clears the operation for some 70 ms when the next one starts, and
-// empties the revision when it cannot compare. The hub never shows it.
+// Argo CD clears the operation state for some 70 ms when the next operation starts, and the revision when it
+// cannot compare. The hub never shows these gaps.
 func TestSetWork_fillsTransientGaps(t *testing.T) {
 	f := newFleet(t)
 	writes, _ := start(t, Options{}, nil)
@@ -70,9 +70,8 @@ func TestSetWork_fillsTransientGaps(t *testing.T) {
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
-// The managed cluster's clock may be years off: what vanishes for a moment stays,
-// and the operation of the cluster before goes, also when propagation was down while
-// the Application moved.
+// The managed cluster's clock may be wrong by years. A value that is missing for a moment stays on the hub.
+// The operation of the former cluster is removed, even if propagation was down during the move.
 func TestOtherClocks(t *testing.T) {
 	for clock, started := range map[string]string{"behind": "2006-01-02T15:04:05Z", "ahead": "2096-01-02T15:04:05Z"} {
 		t.Run(clock, func(t *testing.T) {
@@ -98,8 +97,8 @@ func TestOtherClocks(t *testing.T) {
 	}
 }
 
-// Whoever asks on the hub to end an operation sees that it was asked, until the
-// managed cluster has an answer.
+// After a user terminates an operation on the hub, the status shows Terminating until the managed cluster
+// reports the end.
 func TestTerminatingStays(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
@@ -126,7 +125,7 @@ func TestTerminatingStays(t *testing.T) {
 		"operationStateStartedAt", "2036-11-20T09:30:00Z", "operationStateFinishedAt", "2036-11-20T09:40:00Z", "operationStateMessage", "Operation terminated")
 	says(t, app, "Degraded/OutOfSync@a Failed")
 
-	// The next operation inherits nothing from the one before.
+	// The next operation inherits nothing from the last one.
 	report(t, work, "healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "a", "operationStatePhase", "Running", "operationStateStartedAt", "2036-11-20T10:00:00Z")
 	says(t, app, "Degraded/OutOfSync@a Running")
 	var state struct{ OperationState map[string]any }
@@ -137,11 +136,11 @@ func TestTerminatingStays(t *testing.T) {
 	}
 }
 
-// A new Application gets one write, with its cluster's first report, and none before that. A report
-// of a problem does not wait.
+// A new Application gets one write, with its cluster's first report, and none before that. A wrong existing
+// status is corrected at once.
 func TestFirstStatus_isTheClusters(t *testing.T) {
 	f := newFleet(t)
-	// A wait that no test run can reach: only the answer of the agent ends it.
+	// No test run reaches this timeout, so only the agent's report ends the wait.
 	writes, stop := start(t, Options{InitialStatusTimeout: time.Hour}, nil)
 	cluster := f.cluster().Name
 	app, probe := f.app("guestbook", cluster), f.app("probe", cluster)
@@ -164,8 +163,8 @@ func TestFirstStatus_isTheClusters(t *testing.T) {
 	says(t, late, "Unknown/Unknown@")
 }
 
-// A fleet that is delivered at once is not called Unknown meanwhile, which would keep the
-// API server from delivering it; the last that are silent are, once the others have spoken.
+// While a large fleet is being delivered, its Applications are not shown as Unknown, because these writes
+// would delay the delivery. The last silent ones are shown as Unknown once the others have reported.
 func TestFirstStatus_ofMany(t *testing.T) {
 	const others = 3000
 	begun := time.Unix(1_000_000, 0)

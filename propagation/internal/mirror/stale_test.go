@@ -25,7 +25,7 @@ import (
 
 func errNot(s *hubStatus) error { return fmt.Errorf("status is %s, %q", s.short(), s.Health.Message) }
 
-// An unavailable cluster makes nothing look healthy, and everything is restored by itself.
+// An unavailable cluster makes its Applications Unknown. They recover by themselves when the cluster returns.
 func TestClusterUnreachable(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
@@ -63,11 +63,11 @@ func TestClusterUnreachable(t *testing.T) {
 	}
 }
 
-// A change that an agent sits on is not yesterday's Healthy; one that it applies
-// at once is never shown as missing.
+// A change that the agent has not applied is shown as Progressing. A change that the agent applies at once is
+// never shown as missing.
 func TestChangePending(t *testing.T) {
 	f := newFleet(t)
-	// A grace that no test run can reach: only the answer of the agent ends it.
+	// No test run reaches this grace period, so only the agent's report ends it.
 	writes, stop := start(t, Options{ApplyGrace: time.Hour}, nil)
 	cluster := f.cluster().Name
 	app, probe := f.app("guestbook", cluster), f.app("probe", cluster)
@@ -98,7 +98,7 @@ func TestChangePending(t *testing.T) {
 	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...)
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 
-	// An operation taken out of the work is a new generation, but no change.
+	// The removal of an operation from the work is a new generation, but no change.
 	version := stored(t, app).ResourceVersion
 	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) {
 		w.Annotations[contract.ChangeGenerationAnnotation] = fmt.Sprint(w.Generation)
@@ -127,7 +127,7 @@ func TestChangeIsNotTakenBack(t *testing.T) {
 					takenBack.Store(true)
 				}
 			})
-			// What no test run can reach: only the word of the cluster ends it.
+			// No test run reaches the second grace period, so only the cluster's report ends it.
 			options := Options{ApplyGrace: time.Millisecond, CompareGrace: time.Hour}
 			_, stop := start(t, options, watched)
 			cluster := f.cluster().Name
@@ -146,11 +146,11 @@ func TestChangeIsNotTakenBack(t *testing.T) {
 				report(t, f.work(probe, cluster), "healthStatus", "Missing", "syncStatus", "OutOfSync")
 				says(t, probe, "Missing/OutOfSync@")
 			})
-			testkit.EditStatus(t, hub.client, work, func(w *workv1.ManifestWork) { // nothing new, once more
+			testkit.EditStatus(t, hub.client, work, func(w *workv1.ManifestWork) { // an update without a new report
 				meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{Type: workv1.WorkAvailable, Status: metav1.ConditionTrue, Reason: "Test"})
 			})
 			compared := time.Date(2036, 11, 20, 9, 40, 0, 0, time.UTC)
-			testkit.Eventually(t, "the cluster's word on the change", func() error { // a new process may take the first one for the last one
+			testkit.Eventually(t, "the cluster's word on the change", func() error { // a new process may take the first report for the old one
 				compared = compared.Add(time.Second)
 				report(t, work, "healthStatus", "Missing", "syncStatus", "OutOfSync", "syncRevision", "b", "reconciledAt", compared.Format(time.RFC3339),
 					"operationStatePhase", "Succeeded", "operationStateStartedAt", "2036-11-20T09:30:00Z")
@@ -166,7 +166,7 @@ func TestChangeIsNotTakenBack(t *testing.T) {
 	}
 }
 
-// To a change that Argo CD has no answer to, the answer is not waited for for ever.
+// If Argo CD has nothing to report about a change, the wait for its report ends.
 func TestChangeWithoutAReport(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{ApplyGrace: time.Millisecond, CompareGrace: time.Millisecond}, nil)
@@ -191,7 +191,7 @@ func factsOf(work types.UID, health string) status.Facts {
 	})
 }
 
-// What the agent cannot apply is reported on the Application with the agent's message.
+// The Application reports a failed apply with the agent's message.
 func TestApplyFailed(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)

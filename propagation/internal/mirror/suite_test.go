@@ -37,8 +37,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// hub is the API server that the tests share; each has its own namespaces and
-// clusters, and runs alone.
+// hub is the API server that the tests share. Each test runs alone, with its own namespaces and clusters.
 var hub struct {
 	config *rest.Config
 	client client.Client
@@ -58,8 +57,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// start runs the mirror over a cache that is trimmed as the binary's is; wrap,
-// unless nil, stands between it and the API server.
+// start runs the mirror with a cache that is trimmed like the binary's. wrap, unless nil, wraps its client.
 func start(t testing.TB, options Options, wrap func(client.WithWatch) client.Client) (writes *atomic.Int64, stop func()) {
 	t.Helper()
 	counted, writes := testkit.CountWrites(hub.config)
@@ -99,7 +97,7 @@ func managerOptions(wrap func(client.WithWatch) client.Client) ctrl.Options {
 
 var serial atomic.Int64
 
-// fleet is a namespace of Applications and what a test makes for them.
+// fleet is a namespace of Applications and the objects of a test.
 type fleet struct {
 	t         testing.TB
 	namespace string
@@ -109,7 +107,7 @@ func newFleet(t testing.TB) *fleet {
 	t.Helper()
 	f := &fleet{t: t, namespace: fmt.Sprintf("team-%d", serial.Add(1))}
 	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}})
-	t.Cleanup(func() { // what a test leaves behind would be mirrored in the next one
+	t.Cleanup(func() { // the mirror of the next test would process them
 		if err := hub.client.DeleteAllOf(context.Background(), &argocd.Application{}, client.InNamespace(f.namespace)); err != nil {
 			t.Errorf("delete Applications: %v", err)
 		}
@@ -124,7 +122,7 @@ func (f *fleet) create(o client.Object) {
 	}
 }
 
-// cluster creates an available ManagedCluster, gone after the test.
+// cluster creates an available ManagedCluster, and deletes it after the test.
 func (f *fleet) cluster() *clusterv1.ManagedCluster {
 	f.t.Helper()
 	c := &clusterv1.ManagedCluster{
@@ -151,7 +149,7 @@ func available(t testing.TB, c *clusterv1.ManagedCluster, status metav1.Conditio
 	})
 }
 
-// app creates an Application that is pulled to the cluster.
+// app creates a pulled Application with this target cluster.
 func (f *fleet) app(name, cluster string, change ...func(*argocd.Application)) *argocd.Application {
 	f.t.Helper()
 	a := &argocd.Application{
@@ -169,8 +167,7 @@ func (f *fleet) app(name, cluster string, change ...func(*argocd.Application)) *
 	return a
 }
 
-// work creates the ManifestWork that delivers app to the cluster, as yet unseen
-// by any agent.
+// work creates the ManifestWork that delivers app to the cluster, without any agent's status.
 func (f *fleet) work(app *argocd.Application, cluster string) *workv1.ManifestWork {
 	f.t.Helper()
 	w := &workv1.ManifestWork{
@@ -185,14 +182,14 @@ func (f *fleet) work(app *argocd.Application, cluster string) *workv1.ManifestWo
 	return w
 }
 
-// spec makes a work ask for something that differs between versions.
+// spec sets a spec that differs between versions.
 func spec(w *workv1.ManifestWork, version string) {
 	w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{
 		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"x"},"data":{"version":"` + version + `"}}`),
 	}}}
 }
 
-// applied plays the agent: the work is applied, and there is no new report.
+// applied sets the agent's Applied condition on the work, without a new report.
 func applied(t testing.TB, w *workv1.ManifestWork) {
 	t.Helper()
 	testkit.EditStatus(t, hub.client, w, func(w *workv1.ManifestWork) {
@@ -202,7 +199,7 @@ func applied(t testing.TB, w *workv1.ManifestWork) {
 	})
 }
 
-// report plays the agent: the work is applied, and this is reported.
+// report sets the agent's Applied condition on the work, and the reported values.
 func report(t testing.TB, w *workv1.ManifestWork, pairs ...string) {
 	t.Helper()
 	testkit.EditStatus(t, hub.client, w, func(w *workv1.ManifestWork) {
@@ -263,21 +260,21 @@ type hubStatus struct {
 	}
 }
 
-// short sums a status up: health/sync@revision phase [condition types].
+// short returns a summary of the status: health/sync@revision phase [condition types].
 func (s *hubStatus) short() string {
 	out := s.Health.Status + "/" + s.Sync.Status + "@" + s.Sync.Revision
 	if s.OperationState != nil {
 		out += " " + s.OperationState.Phase
 	}
 	for _, c := range s.Conditions {
-		if c.Type != request.ClaimCondition { // which is not the mirror's
+		if c.Type != request.ClaimCondition { // not written by the mirror
 			out += " " + c.Type
 		}
 	}
 	return out
 }
 
-// operator is who began the operation that a status shows, "" where it does not.
+// operator returns who began the operation that a status shows. It is empty if the status does not show that.
 func (s *hubStatus) operator() string {
 	switch o := s.OperationState; {
 	case o == nil || o.Operation == nil:
@@ -289,7 +286,7 @@ func (s *hubStatus) operator() string {
 	}
 }
 
-// ask has the hub ask for an operation that the work carries, or for none with an empty user.
+// ask requests an operation on the hub that the work carries, or removes the request if user is empty.
 func ask(t testing.TB, app *argocd.Application, w *workv1.ManifestWork, claim, user string) {
 	t.Helper()
 	testkit.Edit(t, hub.client, w, func(w *workv1.ManifestWork) { w.Annotations[contract.RequestAnnotation] = claim })
@@ -342,7 +339,7 @@ func statusOf(t testing.TB, app *argocd.Application) *hubStatus {
 	return s
 }
 
-// says waits until the Application's status, in short, is want.
+// says waits until the Application's status, in short form, is want.
 func says(t testing.TB, app *argocd.Application, want string) *hubStatus {
 	t.Helper()
 	var s *hubStatus

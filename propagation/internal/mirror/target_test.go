@@ -65,7 +65,7 @@ func TestMadeAgain(t *testing.T) {
 	testkit.Edit(t, hub.client, old, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 }
 
-// While a deleted Application waits for its work to go, its status is still true.
+// While a deleted Application waits for the end of its work, its status still follows the cluster.
 func TestDeleting(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
@@ -83,8 +83,8 @@ func TestDeleting(t *testing.T) {
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { a.Finalizers = nil })
 }
 
-// A removed Application is Unknown, and not healthy forever. If the hub's own Argo CD may be
-// writing its status, the mirror leaves that alone.
+// A removed Application is shown as Unknown. If the hub's own Argo CD may write the status of an Application,
+// the mirror does not write it.
 func TestNotDelivered(t *testing.T) {
 	f := newFleet(t)
 	writes, _ := start(t, Options{}, nil)
@@ -111,7 +111,7 @@ func TestNotDelivered(t *testing.T) {
 	}
 }
 
-// An Application that is not pulled any more keeps its status, without our conditions.
+// An Application that is no longer pulled keeps its status, without the mirror's own warning.
 func TestFarewell(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)

@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// writeSpec makes the work what delivery makes of the Application.
+// writeSpec writes the spec that delivery would write for the Application.
 func writeSpec(t *testing.T, app *argocd.Application, work *workv1.ManifestWork) {
 	t.Helper()
 	want, err := payload.ManifestWork(payload.Inputs{Application: stored(t, app)})
@@ -38,9 +38,9 @@ func project(t *testing.T, app *argocd.Application, name string) {
 	})
 }
 
-// A change that is not delivered, be it paused, refused or waiting, is not done, whatever
-// the managed cluster reports on what it has: from the first status after the change to the
-// first comparison after its delivery a progressive sync never reads Synced.
+// A change that is not delivered is not shown as done, whatever the managed cluster reports about the former
+// spec. From the first status after the change to the first comparison after its delivery, a progressive sync
+// never reads Synced.
 func TestChangeUndelivered(t *testing.T) {
 	f := newFleet(t)
 	var changed, synced atomic.Bool
@@ -49,7 +49,7 @@ func TestChangeUndelivered(t *testing.T) {
 			synced.Store(true)
 		}
 	})
-	// What no test run can reach: only a report of the cluster ends it.
+	// No test run reaches the second grace period, so only a report of the cluster ends it.
 	options := Options{ApplyGrace: time.Millisecond, CompareGrace: time.Hour}
 	_, stop := start(t, options, watched)
 	cluster := f.cluster().Name
@@ -66,7 +66,7 @@ func TestChangeUndelivered(t *testing.T) {
 		t.Errorf("the condition says %q", s.Conditions[0].Message)
 	}
 	version := stored(t, app).ResourceVersion
-	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...) // Argo CD compares with what it has
+	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...) // Argo CD compares with the former spec
 	stop()
 	writes, _ := start(t, options, watched)
 	probe := f.app("probe", cluster)
@@ -79,7 +79,7 @@ func TestChangeUndelivered(t *testing.T) {
 	writeSpec(t, app, work)
 	says(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
 	applied(t, work)
-	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...) // still the same word
+	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...) // still the same report
 	if synced.Load() {
 		t.Error("the Application was Synced before its change was delivered and compared")
 	}
@@ -88,7 +88,7 @@ func TestChangeUndelivered(t *testing.T) {
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
-// A change that is reverted, or delivered at once, leaves nothing behind.
+// A change that is reverted, or delivered at once, leaves no condition.
 func TestChangeDelivered(t *testing.T) {
 	f := newFleet(t)
 	_, stop := start(t, Options{ApplyGrace: time.Millisecond, CompareGrace: time.Millisecond}, nil)
@@ -115,7 +115,7 @@ func TestChangeDelivered(t *testing.T) {
 		t.Errorf("%d writes: a change that was delivered at once was shown as missing", n)
 	}
 
-	// A work without the hash, from an earlier version, makes no claim.
+	// A work of an earlier version has no hash, so no change counts as undelivered.
 	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { delete(w.Annotations, contract.ApplicationSpecAnnotation) })
 	project(t, app, "last")
 	report(t, work, healthy...)

@@ -30,7 +30,7 @@ import (
 
 var errInjected = errors.New("injected")
 
-// failing lets the first reads, lists and patches fail.
+// failing makes the first reads, lists and patches fail.
 func failing(err error, times int64) func(client.WithWatch) client.Client {
 	var gets, lists, patches atomic.Int64
 	for _, n := range []*atomic.Int64{&gets, &lists, &patches} {
@@ -81,7 +81,7 @@ func TestErrorsAreTriedAgain(t *testing.T) {
 
 func noWorks(types.NamespacedName) ([]*manifestcache.Work, error) { return nil, nil }
 
-// stub answers every read with one Application.
+// stub returns one Application for every read.
 func stub(app *argocd.Application, patched error) client.Client {
 	return interceptor.NewClient(nil, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -96,7 +96,7 @@ func stub(app *argocd.Application, patched error) client.Client {
 	})
 }
 
-// Each outcome of a patch has one meaning for the queue.
+// Each outcome of a patch has one result for the queue.
 func TestPatchOutcomes(t *testing.T) {
 	applications := schema.GroupResource{Group: argocd.Group, Resource: argocd.ApplicationPlural}
 	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{
@@ -133,7 +133,7 @@ func TestPatchOutcomes(t *testing.T) {
 	}
 }
 
-// A start writes nothing to an unchanged hub. A burst costs one write for each change.
+// A start writes nothing to an unchanged hub. A burst needs one write for each change.
 func TestWritesAreCounted(t *testing.T) {
 	const size = 200
 	f := newFleet(t)
@@ -157,7 +157,7 @@ func TestWritesAreCounted(t *testing.T) {
 	for _, app := range apps {
 		says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	}
-	// A conflict costs one more: the cache may be behind the write before.
+	// A conflict needs one more write, because the cache may be behind the last write.
 	if n := writes.Load(); n < size || n > size+size/10 {
 		t.Errorf("%d writes for %d changes", n, size)
 	}

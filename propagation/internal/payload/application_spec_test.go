@@ -17,15 +17,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// cached is a work as the cache keeps it.
+// cached returns a work in the form of the cache.
 func cached(work *workv1.ManifestWork) *manifestcache.Work {
 	stored := StoredOf(work)
 	kept, _ := manifestcache.Compact(work.DeepCopy(), &stored)
 	return kept
 }
 
-// A change of the Application counts as undelivered when a work made now would deliver
-// another spec, and for no other reason.
+// A change of the Application counts as undelivered only if a new work would deliver another spec.
 func TestUndelivered(t *testing.T) {
 	work, err := ManifestWork(Inputs{Application: hubApplication()})
 	if err != nil {
@@ -73,8 +72,7 @@ func TestUndelivered(t *testing.T) {
 	}
 }
 
-// The hash goes with the spec that it is about: a work is never written for it alone, and
-// an Application's own annotation of the name is not delivered.
+// The hash is written only together with its spec. The user's own annotation of that name is not delivered.
 func TestPatch_writesTheApplicationsHashWithTheSpecOnly(t *testing.T) {
 	app := hubApplication()
 	app.Annotations[contract.ApplicationSpecAnnotation] = "0123456789abcdef"

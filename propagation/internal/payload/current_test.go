@@ -16,9 +16,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// Delivery took the youngest of the Application's works for the current one, the
-// mirror of the status the one with the usual name: they differed in all cases from
-// "older by name" on.
+// CurrentWork chooses the same work for delivery and for the mirror. Earlier, delivery chose the youngest
+// work, and the mirror the work with the usual name. They differed in all cases from "older by name" on.
 func TestCurrentWork(t *testing.T) {
 	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "argocd", Name: "guestbook", UID: "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",

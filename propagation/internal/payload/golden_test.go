@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// The golden files are what is delivered for what is on the hub. The conformance
-// module holds both against Argo CD's own types, which this module does not have.
+// The golden files are the delivered Applications for the hub Applications. The conformance module compares
+// both with Argo CD's own types, which this module does not have.
 func TestGolden(t *testing.T) {
 	for _, path := range hubFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {

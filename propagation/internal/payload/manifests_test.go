@@ -20,7 +20,7 @@ import (
 
 const hubSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
 
-// hubApplication is an Application that is to be delivered.
+// hubApplication returns an Application with the pull label and the cluster annotation.
 func hubApplication() *argocd.Application {
 	return &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
@@ -32,7 +32,7 @@ func hubApplication() *argocd.Application {
 	}
 }
 
-// deliveredApp returns the Application in the work that is made of p.
+// deliveredApp returns the Application in the work of the inputs p.
 func deliveredApp(t *testing.T, p Inputs) string {
 	t.Helper()
 	work, err := ManifestWork(p)
@@ -104,10 +104,9 @@ func TestApplicationManifest(t *testing.T) {
 	}
 }
 
-// What the hub's Argo CD and its notifications controller write on the hub's objects is
-// about those, and what that subscribes to is the hub's. Tracking that is delivered would make
-// the copy part of an Application of the managed cluster that has the same name as the hub's
-// owner, and be pruned there.
+// propagation does not deliver the tracking, notifications and subscriptions of the hub's Argo CD. With the
+// tracking labels, an Application of the managed cluster with the name of the hub's owner would own the copy
+// and prune it.
 func TestManifestWork_leavesTheHubsTrackingBehind(t *testing.T) {
 	const key, owner = "example.com/argo-app", "platform"
 	labels := map[string]string{argocd.InstanceLabel: owner, key: owner, "team": "a"}
@@ -142,7 +141,7 @@ func TestManifestWork_leavesTheHubsTrackingBehind(t *testing.T) {
 	}
 }
 
-// FuzzRedirect: whatever the spec, nothing but the destination changes and nothing panics.
+// FuzzRedirect checks that Redirect changes nothing but the destination, and never panics.
 func FuzzRedirect(f *testing.F) {
 	for _, seed := range []string{hubSpec, `{"a":1e999,"destination":{"name":1}}`, `[]`, `{"destination":[]}`, `{"\u0000":null}`, `{"a":{"a":{"a":[]}}}`} {
 		f.Add(seed)

@@ -30,8 +30,8 @@ func TestHubDestination(t *testing.T) {
 	}
 }
 
-// Whatever the Application is called, the work agent can make its AppliedManifestWork,
-// whose name is the hub's hash, a hyphen and the work's name.
+// The work agent can create its AppliedManifestWork for an Application of any name. The AppliedManifestWork
+// has the hub's hash, a hyphen and the work's name as its name.
 func TestWorkNames_leaveRoomForTheAgentsPrefix(t *testing.T) {
 	const room = 253 - 65
 	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("a", 253), UID: "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"}}
@@ -46,8 +46,8 @@ func TestWorkNames_leaveRoomForTheAgentsPrefix(t *testing.T) {
 	}
 }
 
-// An Application that is renamed on its cluster again and again has a name for each identity,
-// although its former ManifestWorks wait for an agent that is away. That name proves nothing.
+// An Application that is renamed repeatedly has a work name for each identity, even while former
+// ManifestWorks wait for an unavailable agent. That name proves nothing.
 func TestWorkNames_haveOneForEachIdentity(t *testing.T) {
 	app := &argocd.Application{}
 	app.Namespace, app.Name, app.UID = "team", "shop", "0123456789abcdef"

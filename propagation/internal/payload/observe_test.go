@@ -24,8 +24,8 @@ func adopting(how, spec string) *argocd.Application {
 	}
 }
 
-// What observes an Application can do nothing to it: it is read only, nothing else travels,
-// the end of the work leaves it, and it has no content that could be applied.
+// A work that observes an Application cannot change it. Its only manifest is read-only and has no content to
+// apply, and the end of the work orphans the Application.
 func TestObservedWork(t *testing.T) {
 	p := Inputs{Application: adopting(ManagementObserve, `{"project":"p"}`), Project: &argocd.AppProject{}, ProjectNamespace: "argocd", CreateNamespace: true}
 	work, err := ManifestWork(p)

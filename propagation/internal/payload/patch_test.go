@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The steps of a patch reach what they are about, whatever the key and whether or
-// not the map is there.
+// The operations of a patch change the right label or annotation, whatever its key is, and whether or not the
+// map exists.
 func TestWorkPatch(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason        string

@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// A project that is narrowed on the hub reaches a work that is paused, refused, held or too
-// large: of that work the project changes, and nothing else.
+// If an AppProject is narrowed on the hub, UpdateProjects changes only the AppProject in a work. propagation
+// uses that for works that are paused, refused, held or too large.
 func TestUpdateProjects(t *testing.T) {
 	const wide, narrow = `{"destinations":[{"namespace":"*"}]}`, `{"destinations":[{"namespace":"team"}]}`
 	project := func(spec string) *argocd.AppProject {

@@ -18,13 +18,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// What a work carries stays what it carries while the hub asks for something else.
+// CarriedRequest returns the request in the work while the hub requests something else.
 func TestCarriedRequest(t *testing.T) {
 	const hub = `{"sync":{"revision":"hub"}}`
 	for name, c := range map[string]struct {
 		reason             string
 		manifests          []string
-		operation, refresh string // of the request that is returned
+		operation, refresh string // of the returned request
 		broken             bool
 	}{
 		"operation": {reason: "the work's own", manifests: []string{`{"operation":{"sync":{"revision":"work"}}}`}, operation: `{"sync":{"revision":"work"}}`},
@@ -54,8 +54,7 @@ func TestCarriedRequest(t *testing.T) {
 	}
 }
 
-// A spec that the API server stores otherwise counts as what was written, for as long as it
-// is what is stored.
+// If the API server stores a spec in another form, the spec counts as written until the stored form changes.
 func TestStoredOf_specStoredOtherwise(t *testing.T) {
 	spec := workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(`{}`)}}}}}
 	is, err := SpecHash(&spec)

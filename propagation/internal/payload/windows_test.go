@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// What a sync window on the hub selects by cluster is also selected on the managed cluster,
-// whichever of the cluster's two names a delivered Application has as its destination.
+// A sync window that selects the cluster on the hub also selects it on the managed cluster. The window then
+// contains both names that a delivered Application may have as its destination.
 func TestWindowsFor(t *testing.T) {
 	const here = `"in-cluster","https://kubernetes.default.svc"`
 	for _, c := range []struct{ reason, windows, want string }{
@@ -81,8 +81,8 @@ func TestWindowed(t *testing.T) {
 	}
 }
 
-// A freeze holds whatever the annotations of an Application name as its destination, or
-// its author is warned.
+// If the annotations of an Application name a destination outside a sync window of its cluster, WindowEscaped
+// reports that. propagation then warns the user.
 func TestWindowEscaped(t *testing.T) {
 	for _, c := range []struct {
 		reason, windows string

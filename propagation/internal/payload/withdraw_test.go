@@ -17,8 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// A work that gets afterwards what becomes of what it delivers is the one that is
-// delivered so from the beginning.
+// OnDelete changes a work into the work that ManifestWork creates for the other deletion policy.
 func TestOnDelete(t *testing.T) {
 	for _, shared := range []bool{true, false} {
 		inputs := func(orphan bool) Inputs {
@@ -49,8 +48,8 @@ func TestOnDelete(t *testing.T) {
 	}
 }
 
-// The last version of a work decides what its deletion does: finalizers as on the hub, everything
-// stays, or an orphan that does not sync any more.
+// The last version of a work decides its deletion: with the finalizers of the hub, as an orphan, or as an
+// orphan without automation.
 func TestEndingOf(t *testing.T) {
 	const automated = `{"destination":{"server":"https://kubernetes.default.svc"},"project":"p","syncPolicy":{"automated":{"prune":true}}}`
 	cascade := []string{argocd.ResourcesFinalizer}
@@ -60,7 +59,7 @@ func TestEndingOf(t *testing.T) {
 		orphan     bool
 		request    bool
 		ending     Ending
-		want       string // of the delivered Application in what is written, "" for no write
+		want       string // part of the written Application; empty for no write
 	}{
 		"as it is":             {"nothing is written for an end that the work says already", cascade, false, false, Ending{Finalizers: cascade}, ""},
 		"without cascade":      {"a finalizer that the hub has taken off is taken off", cascade, false, false, Ending{}, `"metadata":{"annotations":{"apps.open-cluster-management.io/request":"end-without-cascade"},"name":"shop"`},
@@ -131,7 +130,7 @@ func TestEndPatch(t *testing.T) {
 	}
 }
 
-// The mark has who asked for the orphan, and the automation that an ending removes. Both count if
+// The mark contains who requested the orphan, and the automation that the ending removes. Both are needed if
 // the ending is reverted.
 func TestEndPatch_notes(t *testing.T) {
 	stored, err := ManifestWork(Inputs{Application: adopting("", `{"destination":{"server":"https://kubernetes.default.svc"},"syncPolicy":{"automated":{"prune":true}}}`)})
@@ -158,7 +157,7 @@ func TestEndPatch_notes(t *testing.T) {
 	}
 }
 
-// An end is proven by the state of the Application that carries its request.
+// The reported state of the Application with the ending's request proves the ending.
 func TestProofOf(t *testing.T) {
 	text := func(name, value string) workv1.FeedbackValue {
 		return workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}}

@@ -21,7 +21,7 @@ import (
 
 var errInjected = errors.New("injected")
 
-// failing lets the first calls of each kind fail, Secrets' reads included.
+// failing makes the first calls of each kind fail, including reads of Secrets.
 func failing(err error, times int64) func(client.WithWatch) client.Client {
 	var left [4]atomic.Int64
 	for i := range left {
@@ -58,8 +58,7 @@ func failing(err error, times int64) func(client.WithWatch) client.Client {
 	}
 }
 
-// Whatever call fails, and however: it is tried again, and nothing is deleted
-// because something could not be read.
+// The registration retries every failed call. It deletes nothing because of a failed read.
 func TestErrorsAreTriedAgain(t *testing.T) {
 	secrets := schema.GroupResource{Resource: "secrets"}
 	for kind, err := range map[string]error{

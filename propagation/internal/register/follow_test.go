@@ -57,8 +57,8 @@ func TestFollowsCluster(t *testing.T) {
 	a.absent(name)
 }
 
-// A cluster that is being deleted keeps finalizers for long; Argo CD should not
-// generate Applications for it meanwhile.
+// A cluster that is being deleted may keep finalizers for a long time. Its Secret is deleted at once, so that
+// Argo CD generates no Applications for it.
 func TestLeavesWithDeletion(t *testing.T) {
 	a := newArgo(t)
 	a.start(nil)
@@ -73,8 +73,7 @@ func TestLeavesWithDeletion(t *testing.T) {
 	testkit.Edit(t, hub.client, cluster, func(c *clusterv1.ManagedCluster) { c.Finalizers = nil })
 }
 
-// What changed while no propagation ran is repaired at the start, and a settled hub
-// is not written to.
+// A start corrects changes from the time without propagation, and writes nothing to an unchanged hub.
 func TestRestart(t *testing.T) {
 	a := newArgo(t)
 	_, stop := a.start(nil)
@@ -94,7 +93,7 @@ func TestRestart(t *testing.T) {
 
 	before := a.registered(stays, nil)
 	writes, _ := a.start(nil)
-	probe := unique("c") // once this one is there, the first list has been worked off
+	probe := unique("c") // once its Secret exists, the first list is processed
 	a.cluster(probe, nil)
 	a.registered(probe, nil)
 	if n := writes.Load(); n != 1 {

@@ -19,7 +19,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Another controller of the hub, or a person, may use the very same name and labels.
+// Another controller or a user may have a Secret with the same name and labels. The registration never
+// changes it, and reports it with an Event.
 func TestForeignSecret(t *testing.T) {
 	a := newArgo(t)
 	labels := map[string]map[string]string{
@@ -49,7 +50,7 @@ func TestForeignSecret(t *testing.T) {
 				}
 				return fmt.Errorf("none in %d Events", len(events.Items))
 			})
-			// Neither a change of the cluster nor its end touches the Secret.
+			// Neither a change nor the deletion of the cluster changes the Secret.
 			testkit.Edit(t, hub.client, cluster, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{"tier": "prod"} })
 			if err := hub.client.Delete(context.Background(), cluster); err != nil {
 				t.Fatal(err)

@@ -24,8 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// conditional notes each write that would go through whatever has happened to the
-// Secret since it was read.
+// conditional records each write, and whether it is conditional on the Secret that was read.
 type conditional struct {
 	mu      sync.Mutex
 	blind   []string
@@ -66,8 +65,8 @@ func (g *conditional) wrap(c client.WithWatch) client.Client {
 	})
 }
 
-// Every write is one of the Secret that was seen, so that neither a stale cache nor
-// a second replica deletes or duplicates a Secret.
+// Every write is conditional on the Secret that was read. Neither a stale cache nor a second replica deletes
+// or duplicates a Secret.
 func TestWritesAreConditional(t *testing.T) {
 	a := newArgo(t)
 	var g conditional
@@ -96,7 +95,7 @@ func TestWritesAreConditional(t *testing.T) {
 	}
 }
 
-// behind answers reads of one Secret with an older version of it.
+// behind answers reads of one Secret with an older version.
 func behind(old *corev1.Secret, reads *atomic.Int64) func(client.WithWatch) client.Client {
 	return func(c client.WithWatch) client.Client {
 		return interceptor.NewClient(c, interceptor.Funcs{
@@ -111,8 +110,8 @@ func behind(old *corev1.Secret, reads *atomic.Int64) func(client.WithWatch) clie
 	}
 }
 
-// A cache that still has our Secret, while another client has put one of its own under its
-// name, neither deletes nor changes theirs.
+// The cache still has the registration's Secret, while another client has created a Secret of that name. The
+// registration neither deletes nor changes the foreign Secret.
 func TestStaleCacheCostsNobodyASecret(t *testing.T) {
 	for kind, leave := range map[string]func(*clusterv1.ManagedCluster){
 		"delete": func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false },
@@ -152,9 +151,9 @@ func TestStaleCacheCostsNobodyASecret(t *testing.T) {
 	}
 }
 
-// After an outage, however long, everything is tried again within the longest wait.
+// After an outage of any length, the registration retries everything within the longest wait.
 func TestOutageIsOverWhenItEnds(t *testing.T) {
-	const failures = 30 // of controller-runtime's own waits, this many would take a day
+	const failures = 30 // controller-runtime's own waits for this many failures take a day
 	a := newArgo(t)
 	a.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Millisecond, 20*time.Millisecond)
 	var left atomic.Int64

@@ -30,8 +30,8 @@ func (a *argo) gitopsclusters(cluster *clusterv1.ManagedCluster, want clustersec
 	}
 }
 
-// What gitopscluster has written is taken over without a write, whoever holds it and in the
-// shape of an agent, too; from then on it follows the cluster.
+// The registration adopts the Secrets of gitopscluster without a write, with any holders and also for an
+// agent. After that, their labels follow the cluster.
 func TestHandOver_writesNoSecretOfGitOpsClusters(t *testing.T) {
 	a := newArgo(t)
 	secrets := map[string]clustersecret.Want{
@@ -49,7 +49,7 @@ func TestHandOver_writesNoSecretOfGitOpsClusters(t *testing.T) {
 	}
 
 	writes, _ := a.start(nil)
-	probe := unique("c") // once this one is there, the first list has been worked off
+	probe := unique("c") // once its Secret exists, the first list is processed
 	a.cluster(probe, nil)
 	a.registered(probe, nil)
 	for kind := range secrets {

@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// tracked are the labels of a ManagedCluster that Argo CD itself manages.
+// tracked returns the labels of a ManagedCluster that Argo CD itself manages.
 func tracked(more ...string) map[string]string {
 	labels := map[string]string{
 		"region": "eu", "app.kubernetes.io/instance": "fleet", "argocd.argoproj.io/instance": "fleet", "example.com/argo-app": "fleet",
@@ -29,7 +29,7 @@ func tracked(more ...string) map[string]string {
 	return labels
 }
 
-// labelled waits until the Secret of a cluster has these labels beside our own.
+// labelled waits until the Secret of a cluster has these labels and the registration's own.
 func (a *argo) labelled(cluster string, want map[string]string) *corev1.Secret {
 	a.t.Helper()
 	want = maps.Clone(want)
@@ -43,8 +43,8 @@ func (a *argo) labelled(cluster string, want map[string]string) *corev1.Secret {
 	})
 }
 
-// A Secret with the tracking label of the Application that manages its ManagedCluster
-// would be pruned by Argo CD, and every Application on that cluster after it.
+// The registration does not copy tracking labels. With the tracking label of its ManagedCluster, Argo CD
+// would prune the Secret, and then every Application on that cluster.
 func TestTrackingLabelsAreNotCopied(t *testing.T) {
 	a := newArgo(t)
 	a.instanceLabel = "example.com/argo-app"
@@ -78,8 +78,8 @@ func TestTrackingLabelsAreNotCopied(t *testing.T) {
 	})
 }
 
-// A Secret that an earlier version wrote has every label of its ManagedCluster; those
-// that Argo CD has added itself stay.
+// An earlier version copied every label of the ManagedCluster into the Secret. The registration removes these
+// tracking labels, and keeps labels that Argo CD has added itself.
 func TestTrackingLabelsGoFromAnEarlierSecret(t *testing.T) {
 	a := newArgo(t)
 	a.instanceLabel = "example.com/argo-app"
@@ -103,8 +103,8 @@ func TestTrackingLabelsGoFromAnEarlierSecret(t *testing.T) {
 	}
 }
 
-// What others write on a Secret of ours stays there: over an update, over a restart,
-// and also a tracking label.
+// Labels and annotations of other writers stay on a Secret, over an update and over a restart. That includes
+// a tracking label.
 func TestOthersLabelsStay(t *testing.T) {
 	a := newArgo(t)
 	_, stop := a.start(nil)

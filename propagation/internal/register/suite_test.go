@@ -28,8 +28,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// hub is the API server that the tests share; each has its own Argo CD namespace
-// and clusters, and runs alone.
+// hub is the API server that the tests share. Each test runs alone, with its own Argo CD namespace and
+// clusters.
 var hub struct {
 	config *rest.Config
 	client client.Client
@@ -60,7 +60,7 @@ type argo struct {
 	backoff       workqueue.TypedRateLimiter[reconcile.Request]
 }
 
-// in is the same namespace in a part of the test.
+// in returns the same namespace for a subtest.
 func (a *argo) in(t *testing.T) *argo {
 	part := *a
 	part.t = t
@@ -74,7 +74,7 @@ func newArgo(t *testing.T) *argo {
 	return a
 }
 
-// start runs registration; wrap, unless nil, stands between it and the API server.
+// start runs the registration. wrap, unless nil, wraps its client.
 func (a *argo) start(wrap func(client.WithWatch) client.Client) (writes *atomic.Int64, stop func()) {
 	a.t.Helper()
 	config, writes := testkit.CountWrites(hub.config)
@@ -101,7 +101,7 @@ func (a *argo) start(wrap func(client.WithWatch) client.Client) (writes *atomic.
 	return writes, testkit.Run(a.t, mgr)
 }
 
-// skipNames lets one process start a second manager.
+// skipNames allows a second manager in one process.
 var skipNames = func() config.Controller {
 	yes := true
 	return config.Controller{SkipNameValidation: &yes}
@@ -114,7 +114,7 @@ func (a *argo) create(o client.Object) {
 	}
 }
 
-// cluster creates an accepted ManagedCluster with labels, gone after the test.
+// cluster creates an accepted ManagedCluster with labels, and deletes it after the test.
 func (a *argo) cluster(name string, labels map[string]string) *clusterv1.ManagedCluster {
 	a.t.Helper()
 	c := &clusterv1.ManagedCluster{
@@ -130,7 +130,7 @@ func (a *argo) cluster(name string, labels map[string]string) *clusterv1.Managed
 	return c
 }
 
-// stored returns the Secret of a cluster, nil when there is none.
+// stored returns the Secret of a cluster, or nil.
 func (a *argo) stored(cluster string) (*corev1.Secret, error) {
 	s := &corev1.Secret{}
 	err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: a.namespace, Name: cluster + "-cluster-secret"}, s)
@@ -140,7 +140,7 @@ func (a *argo) stored(cluster string) (*corev1.Secret, error) {
 	return s, err
 }
 
-// registered waits for the Secret of a cluster to pass check.
+// registered waits until the Secret of a cluster exists and passes check.
 func (a *argo) registered(cluster string, check func(*corev1.Secret) error) *corev1.Secret {
 	a.t.Helper()
 	var found *corev1.Secret

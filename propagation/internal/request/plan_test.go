@@ -38,7 +38,7 @@ func TestPlanRequest(t *testing.T) {
 		return newClaim(app, wantedKinds(app))
 	}
 	both, op := claimFor(one, "normal"), claimFor(one, "")
-	// work carries sent; the cluster last applied request, and owner still has .operation.
+	// work carries the request sent. The cluster has applied request last, and owner still owns .operation.
 	work := func(sent, request, owner string, applied metav1.ConditionStatus) *manifestcache.Work {
 		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{contract.RequestAnnotation: sent}}}
 		m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural}}
@@ -119,7 +119,7 @@ func TestNeverSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason  string
 		cluster *clusterv1.ManagedCluster
-		made    time.Duration // before it was called silent
+		made    time.Duration // before the cluster became unavailable
 		want    bool
 	}{
 		"available":    {reason: "it is there", cluster: cluster(metav1.ConditionTrue, 60)},
@@ -138,8 +138,8 @@ func TestNeverSeen(t *testing.T) {
 	}
 }
 
-// A user terminates one operation. Another that runs on the cluster by the time is not that one,
-// though the hub's status still is of the one before.
+// A user terminates the operation that the hub's status shows. propagation does not terminate another
+// operation that runs on the cluster by then.
 func TestPlanRequest_terminatesTheOperationThatIsMeant(t *testing.T) {
 	const operation = `{"sync":{"revision":"one"}}`
 	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app", UID: "0123456789abcdef", ResourceVersion: "1"}, Operation: json.RawMessage(operation)}
@@ -154,9 +154,8 @@ func TestPlanRequest_terminatesTheOperationThatIsMeant(t *testing.T) {
 	}
 }
 
-// Argo CD may overwrite a termination with the state that it writes at that moment. The agent does
-// not apply the same again, so a termination that was applied to an operation that still runs is
-// sent as another one.
+// Argo CD may overwrite a termination with the state that it writes at that moment. The agent does not apply
+// the same request again. If the operation still runs, propagation sends the termination with another ID.
 func TestPlanRequest_terminatesAgain(t *testing.T) {
 	const operation, started = `{"sync":{"revision":"one"}}`, "2026-11-20T10:00:00Z"
 	app := &argocd.Application{
@@ -184,7 +183,7 @@ func TestPlanRequest_terminatesAgain(t *testing.T) {
 	}
 }
 
-// sentWork carries a request, and reports an operation with what was applied.
+// sentWork returns a work that carries a request, with a report of the applied request and its operation.
 func sentWork(sent, applied, phase, startedAt string) *manifestcache.Work {
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{contract.RequestAnnotation: sent}}}
 	m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural}}

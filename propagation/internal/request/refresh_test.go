@@ -26,7 +26,8 @@ func TestPlanRefresh(t *testing.T) {
 		return app
 	}
 	idOf := func(word, version string) string { return newClaim(asking(word, version), []string{KindRefresh}) }
-	// work carries sent; the cluster last applied applied, of which refresh is left to do.
+	// work carries the request sent. The cluster has applied the request applied, and refresh is still
+	// pending.
 	work := func(sent, applied, refresh, owner string) *manifestcache.Work {
 		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{contract.RequestAnnotation: sent}}}
 		m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural}}

@@ -23,7 +23,7 @@ import (
 
 const asked = `{"initiatedBy":{"username":"kargo-controller","automated":true},"info":[{"name":"kargo.akuity.io/promotion","value":"canary.1"}],"sync":{"revision":"abc","prune":true},"retry":{"limit":2}}`
 
-// asking returns an Application that asks for the operation, with a claim on it, and the claim.
+// asking returns an Application with the operation and its claim, and the claim.
 func asking(t *testing.T, operation string) (*argocd.Application, string) {
 	t.Helper()
 	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app", UID: "0123456789abcdef", ResourceVersion: "1"}, Operation: json.RawMessage(operation)}
@@ -37,8 +37,7 @@ func asking(t *testing.T, operation string) (*argocd.Application, string) {
 	return app, claim
 }
 
-// carrying returns a work that carries a request, of which its agent reports values in turns of
-// name and value.
+// carrying returns a work that carries a request, with the agent's values as pairs of name and value.
 func carrying(claim string, pairs ...string) *manifestcache.Work {
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 1, Annotations: map[string]string{contract.RequestAnnotation: claim}}}
 	m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural}}
@@ -176,7 +175,7 @@ func merge(to, patch map[string]any) {
 	}
 }
 
-// What the hub shows of an operation is bounded.
+// The part of an operation that the hub shows is bounded.
 func TestShown_bounded(t *testing.T) {
 	entries := strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"name":"n","value":%q},`, strings.Repeat("v", 4096)), 100), ",")
 	raw, err := json.Marshal(shown(fmt.Appendf(nil, `{"info":[%s],"sync":{"revision":%q,"manifests":["large"]}}`, entries, strings.Repeat("r", 4096))))

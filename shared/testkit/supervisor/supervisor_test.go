@@ -24,8 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
-// parentVariable makes this test binary play the program that a test kills; its
-// value is the folder to work in.
+// parentVariable makes this test binary the program that a test kills. Its value is the working folder.
 const parentVariable = "SUPERVISOR_TEST_PARENT"
 
 const prefix = "supervisor-test-"
@@ -40,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// family is what a parent reports of what it started.
+// family is a parent's report of the processes that it started.
 type family struct {
 	Folder     string
 	Supervisor int
@@ -90,7 +89,7 @@ func TestNothingSurvives(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		kill   func(parent int, f family) error
-		// sweeps says that the folder may wait for the next program.
+		// sweeps is true if only the next program removes the folder.
 		sweeps bool
 	}{
 		"the program is killed": {
@@ -116,10 +115,10 @@ func TestNothingSurvives(t *testing.T) {
 			if err := c.kill(parent.Process.Pid, f); err != nil {
 				t.Fatal(err)
 			}
-			_ = parent.Wait() // it was killed
+			_ = parent.Wait() // the test has killed it
 			watched := f.Processes
 			if c.sweeps {
-				watched = f.Processes[2:] // the direct child; what it had started has no parent any more
+				watched = f.Processes[2:] // the direct child; its children have no parent any more
 				t.Cleanup(func() {
 					for _, pid := range f.Processes[:2] {
 						_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone
@@ -130,7 +129,7 @@ func TestNothingSurvives(t *testing.T) {
 				testkit.Until(t, fmt.Sprintf("process %d to end (%s)", pid, c.reason), func() bool { return !alive(pid) })
 			}
 			testkit.Until(t, "the folder to be removed ("+c.reason+")", func() bool {
-				if c.sweeps { // again and again: the last thread of the dead may still hold the lock
+				if c.sweeps { // repeatedly, because the last thread of a killed process may still hold the lock
 					startAndClose(t, folder)
 				}
 				left, err := os.ReadDir(folder)
@@ -223,7 +222,7 @@ func startParent(t *testing.T, folder string) (*exec.Cmd, family) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it is dead unless the test failed
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // needed only if the test has failed
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
 		t.Fatalf("the parent said nothing: %v", err)
@@ -235,7 +234,7 @@ func startParent(t *testing.T, folder string) (*exec.Cmd, family) {
 	return cmd, f
 }
 
-// alive reports whether a process runs; a zombie does not.
+// alive reports whether a process runs. A zombie does not run.
 func alive(pid int) bool {
 	fields := stat(pid)
 	return len(fields) > 0 && fields[0] != "Z"
