@@ -24,9 +24,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// An Application that already exists on a managed cluster is observed from the hub, which reports
-// what a delivery would change, and touches nothing, even when it is deleted. Then it turns out to
-// have another owner. Then it is taken over. The workload stays the same throughout.
+// The managed cluster already has an Application of the same name. With management policy observe the hub
+// reports what a delivery would change, and changes nothing, also when the hub Application is deleted. With
+// no-takeover the hub reports another owner. Without a policy the hub takes the Application over. The
+// Deployment and its pods stay the same throughout.
 func TestAdoption(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, adoption)
@@ -73,8 +74,8 @@ func adoption(t *testing.T, cluster string) {
 	same("taken over,")
 }
 
-// madeThere makes an Application on a managed cluster, in a project of its own there, and
-// returns the spec that it is to have on the hub, and what runs.
+// madeThere creates an Application on a managed cluster, in a separate project. It returns the spec for the
+// hub Application, and the UIDs of the workload.
 func madeThere(t *testing.T, cluster, name string) (json.RawMessage, map[string]string) {
 	t.Helper()
 	c := fleet.Cluster(cluster).Client
@@ -109,8 +110,8 @@ func madeThere(t *testing.T, cluster, name string) (json.RawMessage, map[string]
 	return hubSpec, running(t, cluster, name)
 }
 
-// What a Subscription has deployed is taken over by an Application of the same manifests:
-// objects and pods stay as they are, and what the other agent wrote on them stays, too.
+// An Application takes over the Deployment that a Subscription applied from the same manifests. The
+// Deployment and its pods stay, and the Subscription's annotation stays, too.
 func TestAdoption_ofObjectsThatAnotherManagerApplied(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, func(t *testing.T, cluster string) {
@@ -153,14 +154,14 @@ func TestAdoption_ofObjectsThatAnotherManagerApplied(t *testing.T) {
 			t.Fatal(err)
 		}
 		tracked := adopted.Annotations[argocd.TrackingIDAnnotation] + adopted.Labels[argocd.InstanceLabel]
-		// The first revision: nothing was rolled out. The generation counts annotations, too.
+		// Revision 1: no rollout happened. The generation would count changes of annotations, too.
 		if !strings.HasPrefix(tracked, name) || adopted.Annotations[subscription] != "team/"+name || adopted.Annotations["deployment.kubernetes.io/revision"] != "1" {
 			t.Errorf("tracked by %q, annotations %v", tracked, adopted.Annotations)
 		}
 	})
 }
 
-// awaitCondition waits until a condition of a hub Application has a text in its message.
+// awaitCondition waits until the message of a condition of a hub Application contains text.
 func awaitCondition(t *testing.T, name, text string) {
 	t.Helper()
 	await(t, name+" to say "+text, func() (bool, string) {

@@ -21,8 +21,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// spec returns the spec of an Application that deploys one ConfigMap, named after
-// it, from a path of its own in git.
+// spec returns the spec of an Application that deploys one ConfigMap with the Application's name, from a
+// dedicated path in git.
 func spec(t *testing.T, name string, automated bool) json.RawMessage {
 	t.Helper()
 	content := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {test: %s}\n", name, t.Name())
@@ -44,14 +44,14 @@ func spec(t *testing.T, name string, automated bool) json.RawMessage {
 	return raw
 }
 
-// create makes a standalone hub Application for a cluster and removes it, and waits
-// for it to be gone, when the test ends.
+// create creates a standalone hub Application for a cluster. When the test ends, create deletes it and waits
+// until it is gone.
 func create(t *testing.T, name, cluster string, automated bool) *argocd.Application {
 	t.Helper()
 	return createWith(t, name, cluster, spec(t, name, automated), nil)
 }
 
-// createWith does the same with a spec and further annotations.
+// createWith is [create] with a given spec and further annotations.
 func createWith(t *testing.T, name, cluster string, spec json.RawMessage, annotations map[string]string) *argocd.Application {
 	t.Helper()
 	a := &argocd.Application{
@@ -129,7 +129,7 @@ func isThere(t *testing.T, cluster, name string, into client.Object) bool {
 	return err == nil
 }
 
-// configMapValue returns a value of a ConfigMap of the workload, "" without one.
+// configMapValue returns a value of a ConfigMap of the workload, or "" if the ConfigMap does not exist.
 func configMapValue(t *testing.T, cluster, name, key string) string {
 	t.Helper()
 	c := &corev1.ConfigMap{}

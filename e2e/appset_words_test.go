@@ -22,8 +22,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Argo CD's own settings against mistakes work through the delivery. Each test has an
-// ApplicationSet for one cluster, with the parts that it lists.
+// worded is an ApplicationSet for one cluster, with one Application for each listed part. Its tests check
+// that Argo CD's own safety settings also apply to delivered Applications.
 
 const worded = `apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
@@ -69,7 +69,7 @@ func newWordedSet(t *testing.T, word, cluster, policy string, parts ...string) *
 
 func (s *wordedSet) app(part string) string { return s.name + "-" + part }
 
-// apply makes the ApplicationSet list parts, with a revisionHistoryLimit in its template.
+// apply applies the ApplicationSet with the listed parts and with a revisionHistoryLimit in its template.
 func (s *wordedSet) apply(limit int, parts ...string) {
 	s.t.Helper()
 	elements := make([]string, 0, len(parts))
@@ -93,7 +93,7 @@ func (s *wordedSet) delete(ctx context.Context) error {
 	return client.IgnoreNotFound(fleet.Hub.Client.Delete(ctx, set))
 }
 
-// remove takes away what a test has left on the hub and on the cluster.
+// remove deletes what a test has left on the hub and on the cluster.
 func (s *wordedSet) remove(ctx context.Context) error {
 	if err := s.delete(ctx); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s *wordedSet) remove(ctx context.Context) error {
 	return nil
 }
 
-// awaitRuns waits until a part is well and returns what runs.
+// awaitRuns waits until a part is healthy and returns the UIDs of its workload.
 func (s *wordedSet) awaitRuns(part string) map[string]string {
 	s.t.Helper()
 	await(s.t, s.app(part)+" to run", func() (bool, string) {
@@ -132,8 +132,8 @@ func hubApplicationGone(t *testing.T, name string) (bool, string) {
 	return apierrors.IsNotFound(err), fmt.Sprintf("%v %v %s", err, a.Finalizers, a.Status)
 }
 
-// preserveResourcesOnDeletion: the Applications go, and what they deployed stays, on the
-// hub's word as on a single cluster.
+// With preserveResourcesOnDeletion, Argo CD deletes the Applications and keeps their resources. The same
+// holds on the managed cluster when the hub has the setting.
 func TestPreserveResourcesOnDeletion(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, func(t *testing.T, cluster string) {
@@ -163,8 +163,8 @@ func TestPreserveResourcesOnDeletion(t *testing.T) {
 	})
 }
 
-// applicationsSync: what the controller may not do to Applications is not done to what is
-// delivered either.
+// applicationsSync restricts what the ApplicationSet controller does to Applications. Propagation changes or
+// deletes the delivered Applications only as far as the policy permits.
 func TestApplicationsSync(t *testing.T) {
 	alongside(t)
 	limitOf := func(t *testing.T, cluster, name string) string {
@@ -173,8 +173,8 @@ func TestApplicationsSync(t *testing.T) {
 		return after[:min(1, len(after))]
 	}
 	for policy, want := range map[string]struct {
-		limit string // of the first after the template has changed
-		stays bool   // the first when it is not generated any more
+		limit string // of part one after a change of the template
+		stays bool   // whether part one stays when it is not generated any more
 	}{
 		"create-only":   {"3", true},
 		"create-update": {"7", true},
@@ -187,7 +187,7 @@ func TestApplicationsSync(t *testing.T) {
 				s := newWordedSet(t, policy, cluster, "{applicationsSync: "+policy+"}", "one", "two", "three")
 				s.apply(3, "one")
 				before := s.awaitRuns("one")
-				s.apply(7, "one", "two") // that the second is there shows that the controller has been through
+				s.apply(7, "one", "two") // part two shows that the controller has reconciled
 				s.awaitRuns("two")
 				await(t, "the template's change to count as it may", func() (bool, string) {
 					got := limitOf(t, cluster, s.app("one"))
@@ -210,8 +210,8 @@ func TestApplicationsSync(t *testing.T) {
 	}
 }
 
-// Delete=confirm: the cluster's Argo CD waits for a person, the hub reports what it waits for, and
-// the workload stays until then.
+// With Delete=confirm the cluster's Argo CD waits for an approval. The hub reports that it waits for the
+// cluster, and the workload stays until then.
 func TestDeleteConfirm(t *testing.T) {
 	const confirm = "metadata: {annotations: {argocd.argoproj.io/sync-options: Delete=confirm}, name:"
 	alongside(t)
@@ -247,8 +247,8 @@ func TestDeleteConfirm(t *testing.T) {
 	})
 }
 
-// deletion-policy on an ApplicationSet counts when the ApplicationSet is deleted, and with it,
-// by Kubernetes' garbage collector, all of its Applications.
+// The annotation deletion-policy of an ApplicationSet applies when the ApplicationSet is deleted and
+// Kubernetes' garbage collector deletes all its Applications.
 func TestHandOverOfAnApplicationSet(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, func(t *testing.T, cluster string) {

@@ -18,12 +18,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// An operation asked for on the hub runs once on the managed cluster, however often
-// propagation restarts around it.
+// The managed cluster runs an operation of the hub once, although propagation restarts during the operation
+// and after it.
 func TestSyncOnce(t *testing.T) { syncOnce(t, "sync-once", restartPropagation) }
 
-// syncOnce does the same whatever begin does to propagation: once after an operation was
-// asked for on every cluster, and once after they are over.
+// syncOnce checks the same for any begin. It calls begin after the operation was requested on every cluster,
+// and again after the operations have finished.
 func syncOnce(t *testing.T, prefix string, begin func(*testing.T)) {
 	t.Helper()
 	apps, first := map[string]*argocd.Application{}, map[string]operation{}
@@ -54,8 +54,8 @@ func syncOnce(t *testing.T, prefix string, begin func(*testing.T)) {
 	}
 }
 
-// awaitOthers delivers another Application to each cluster: what propagation does for them
-// after it has started again, it has also had the time to do for those that were there.
+// awaitOthers delivers another Application to each cluster. When they are healthy, propagation has also had
+// the time to reconcile the existing Applications after a restart.
 func awaitOthers(t *testing.T, prefix string) {
 	t.Helper()
 	for _, c := range fleet.Managed {
@@ -99,8 +99,8 @@ func propagation(t *testing.T) []*env.Process {
 	return []*env.Process{process(t, env.Propagation+"-0"), process(t, env.Propagation+"-1")}
 }
 
-// The hub Application keeps its finalizer until the managed cluster has proven that
-// nothing is left, and goes then.
+// The hub Application keeps its finalizer until the managed cluster has confirmed that the workload is gone.
+// Then it is deleted.
 func TestDeleteWaitsForThePrune(t *testing.T) { onEachCluster(t, deleteWaitsForThePrune) }
 
 func deleteWaitsForThePrune(t *testing.T, cluster string) {
@@ -142,7 +142,7 @@ func deleteWaitsForThePrune(t *testing.T, cluster string) {
 	}
 }
 
-// An Application that loses the pull label is removed from its cluster, and stays on the hub.
+// An Application that loses the pull label is removed from its cluster and stays on the hub.
 func TestRemoval_byLabel(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, withdrawByLabel)
@@ -162,14 +162,14 @@ func withdrawByLabel(t *testing.T, cluster string) {
 	if _, ok := view.Application("hub", name); !ok {
 		t.Error("the hub Application is gone as well")
 	}
-	patch(t, a, `{"metadata":{"finalizers":null}}`) // it is the user's own affair now, and no Argo CD of the hub runs here
+	patch(t, a, `{"metadata":{"finalizers":null}}`) // no Argo CD of the hub runs here, which would remove it
 }
 
 func worksOf(name string) []*workv1.ManifestWork {
 	return slices.DeleteFunc(view.Works(), func(w *workv1.ManifestWork) bool { return w.Annotations[contract.HubNameAnnotation] != name })
 }
 
-// A restart over a settled fleet writes nothing: no work changes.
+// A restart of propagation with idle Applications writes nothing: no ManifestWork changes.
 func TestRestartWritesNothing(t *testing.T) {
 	before := map[string]*workv1.ManifestWork{}
 	for _, c := range fleet.Managed {

@@ -30,9 +30,9 @@ const careful = "careful"
 
 var carefulParts = []string{"one", "two", "three", "four", "five", "six"}
 
-// An operator empties a placement by mistake, and Argo CD's own ApplicationSet controller deletes
-// twelve Applications. They are held; undone, nothing has moved on any cluster; once
-// that is approved, all is pruned.
+// An operator empties a Placement by mistake, and Argo CD's ApplicationSet controller deletes twelve
+// Applications. Propagation holds the removals. After an undo every workload is the same. After an approval
+// all workloads are pruned.
 func TestEmptiedPlacementIsHeld(t *testing.T) {
 	if err := approveRemovals(t.Context(), false); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestEmptiedPlacementIsHeld(t *testing.T) {
 	undo(t)
 	same(t, before, "after it was undone")
 
-	// Meant: approved afterwards.
+	// The same removals, this time intended and approved.
 	before = empty(t)
 	same(t, before, "while it is held again")
 	decideCareful(t, "approve")
@@ -80,7 +80,7 @@ func carefulNames() (names []string) {
 	return names
 }
 
-// awaitCareful waits until all Applications are well, and others than earlier ones.
+// awaitCareful waits until all Applications are healthy and have other UIDs than earlier ones.
 func awaitCareful(t *testing.T, what string, earlier map[string]string) {
 	t.Helper()
 	await(t, "all twelve "+what, func() (bool, string) {
@@ -95,7 +95,7 @@ func awaitCareful(t *testing.T, what string, earlier map[string]string) {
 	})
 }
 
-// selectClusters makes the Placement select the clusters with a label, or all.
+// selectClusters changes the Placement to select the clusters with a label, or all clusters for "".
 func selectClusters(t *testing.T, label string) {
 	t.Helper()
 	p := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: careful}}
@@ -108,8 +108,8 @@ func selectClusters(t *testing.T, label string) {
 	}
 }
 
-// awaitHeld waits until every Application is being deleted and reports that this is held. all is
-// false if one does not exist any more.
+// awaitHeld waits until every Application is being deleted and its status contains held. It returns false if
+// one does not exist any more.
 func awaitHeld(t *testing.T, held string) (all bool) {
 	t.Helper()
 	await(t, "every Application to be held", func() (bool, string) {
@@ -132,10 +132,10 @@ func awaitHeld(t *testing.T, held string) (all bool) {
 	return all
 }
 
-// empty empties the placement and waits until all removals are held. It returns the workloads from
-// before. On a busy machine more than a second may pass between two deletions of the ApplicationSet
-// controller. Then the first few are removed, because that needs no approval, and empty starts
-// again.
+// empty changes the Placement to select no cluster, and waits until all removals are held. It returns the
+// workloads from before. On a busy machine more than a second may pass between two deletions of the
+// ApplicationSet controller. Then propagation removes the first few, because that needs no approval, and
+// empty starts again.
 func empty(t *testing.T) (before map[string]string) {
 	t.Helper()
 	held := "withdrawal held: 12 of 12 deliveries of ApplicationSet argocd/careful"
@@ -146,14 +146,14 @@ func empty(t *testing.T) (before map[string]string) {
 			return before
 		}
 		t.Log("deletions came one by one; once more")
-		held = "deliveries of ApplicationSet argocd/careful" // those that went count, too
+		held = "deliveries of ApplicationSet argocd/careful" // the removed ones count, too
 		undo(t)
 	}
 	t.Fatal("three times an Application went before all were held")
 	return nil
 }
 
-// undo corrects the placement and releases the deleted Applications.
+// undo corrects the Placement and releases the deleted Applications.
 func undo(t *testing.T) {
 	t.Helper()
 	deleted := hubUIDs(t)
@@ -178,7 +178,7 @@ func decideCareful(t *testing.T, word string) {
 	}
 }
 
-// hubUIDs returns the UIDs of the hub Applications that are there.
+// hubUIDs returns the UIDs of the existing hub Applications.
 func hubUIDs(t *testing.T) map[string]string {
 	t.Helper()
 	uids := map[string]string{}
@@ -194,8 +194,7 @@ func hubUIDs(t *testing.T) map[string]string {
 	return uids
 }
 
-// carefulUIDs returns the UIDs of what the managed clusters have of it: Applications
-// and Deployments.
+// carefulUIDs returns the UIDs of the Applications and Deployments on the managed clusters.
 func carefulUIDs(t *testing.T) map[string]string {
 	t.Helper()
 	uids := map[string]string{}
@@ -225,7 +224,7 @@ func same(t *testing.T, before map[string]string, when string) {
 	}
 }
 
-// removeCareful approves and deletes what a test that failed has left.
+// removeCareful approves the removal and deletes the objects that a failed test has left.
 func removeCareful(ctx context.Context, objects []*unstructured.Unstructured) error {
 	set := argocd.ApplicationSetMetadata()
 	set.Namespace, set.Name = env.ArgoCDNamespace, careful

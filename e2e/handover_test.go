@@ -14,9 +14,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// The hub releases an Application and its cluster keeps all of it. The Argo CD there continues with
-// it by itself, and nothing of Open Cluster Management owns it. No pod restarts, neither then nor
-// when the hub takes it over again.
+// The hub releases an Application, and its cluster keeps the Application and the workload. The cluster's Argo
+// CD continues to sync it, and no object of Open Cluster Management owns it. No pod restarts, neither at the
+// release nor when the hub takes the Application over again.
 func TestHandOver(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, handOver)
@@ -44,7 +44,7 @@ func handOver(t *testing.T, cluster string) {
 		}
 	}
 
-	// Annotated and deleted in one breath: the agent has to be waited for.
+	// The deletion follows the annotation at once, so propagation has to wait for the agent.
 	patch(t, a, fmt.Sprintf(`{"metadata":{"annotations":{%q:"orphan"}}}`, contract.DeletionPolicyAnnotation))
 	if err := remove(t.Context(), a); err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func handOver(t *testing.T, cluster string) {
 		return len(there.OwnerReferences) == 0 && there.DeletionTimestamp == nil, fmt.Sprint(there.OwnerReferences)
 	})
 
-	// The Argo CD of the cluster goes on by itself.
+	// The cluster's Argo CD syncs a new commit without the hub.
 	more := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n", name)
 	if _, err := fleet.Git.Commit(t.Context(), "Go on", map[string]string{name + "/more.yaml": more}); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func handOver(t *testing.T, cluster string) {
 	})
 	same("gone on with,")
 
-	// And back.
+	// The hub takes the Application over again.
 	createWith(t, name, cluster, hubSpec, nil)
 	awaitWell(t, "hub", name)
 	await(t, "the agent to own it again", func() (bool, string) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A field that the hub's Argo CD has and the managed cluster's does not is delivered to clusters
-// that have it. Elsewhere the cluster's API server rejects the Application, and the hub's message
+// The hub's Argo CD has a field that an older Argo CD does not have. Propagation delivers the field to
+// clusters that have it. On other clusters the API server rejects the Application, and the hub's message
 // names the field.
 func TestFieldOfANewerArgoCD(t *testing.T) {
 	alongside(t)

@@ -26,8 +26,8 @@ import (
 //go:embed testdata/watched.yaml
 var watched []byte
 
-// Two clusters become healthy on each replica of the page, a commit that cannot sync is an error of
-// both, and a cluster whose agent has stopped is unreachable.
+// Each replica of the page shows two healthy clusters, then the error of a commit that fails to sync on both.
+// Then it shows as unreachable the cluster with a stopped agent, and only that cluster.
 func TestPage(t *testing.T) {
 	token, err := fleet.Product.PageToken(t.Context(), env.PageAccount, time.Hour)
 	if err != nil {
@@ -77,7 +77,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// startWatched applies the ApplicationSet, and removes it when the test ends.
+// startWatched applies the ApplicationSet, and deletes it when the test ends.
 func startWatched(t *testing.T) {
 	t.Helper()
 	set := &unstructured.Unstructured{}
@@ -100,13 +100,13 @@ func startWatched(t *testing.T) {
 	})
 }
 
-// reader is somebody who has logged in at the page of one replica.
+// reader is a user who has logged in at the page of one replica.
 type reader struct {
 	address string
 	http    *http.Client
 }
 
-// logIn does as the form does.
+// logIn submits the login form to a replica.
 func logIn(t *testing.T, replica int, token string) *reader {
 	t.Helper()
 	address, err := fleet.Product.Page(replica)
@@ -152,7 +152,7 @@ func (p *reader) get(t *testing.T, path string) string {
 	return response.Status + "\n" + string(body)
 }
 
-// shows waits until a page has all texts.
+// shows waits until the page at path contains all texts.
 func (p *reader) shows(t *testing.T, what, path string, texts ...string) {
 	t.Helper()
 	err := env.Wait(t.Context(), what+" on "+p.address+path, func(context.Context) (bool, string) {

@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// survivor is a Deployment with pods that run. Its name is NAME.
+// survivor is a Deployment with running pods. NAME stands for its name.
 const survivor = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: NAME}
@@ -34,12 +34,12 @@ spec:
     spec: {nodeName: ` + env.NodeName + `, containers: [{name: c, image: "example.invalid/survivor:v1"}]}
 `
 
-// A hub Application is deleted and re-created fifty times, half of them while propagation is down:
-// a restore, kubectl replace --force, a regenerated ApplicationSet. The objects on the managed
-// cluster stay the same throughout.
+// A hub Application is deleted and re-created fifty times on cluster1 and ten times on cluster2, half of them
+// while propagation is down. A restore, kubectl replace --force and a regenerated ApplicationSet do the same.
+// The objects on the managed cluster stay the same throughout.
 func TestRecreatedApplicationKeepsWhatRuns(t *testing.T) {
 	newest := &recreated{cluster: "cluster1", up: 25, down: 5}
-	oldest := &recreated{cluster: "cluster2", up: 5, down: 1} // what the agents differ in is seen in the first few
+	oldest := &recreated{cluster: "cluster2", up: 5, down: 1} // a few rounds show a difference between the agents
 	both := []*recreated{newest, oldest}
 	for _, r := range both {
 		r.start(t)
@@ -99,7 +99,7 @@ func (r *recreated) start(t *testing.T) {
 	r.before = running(t, r.cluster, name)
 }
 
-// again deletes the hub Application without its finalizer and makes it again at once.
+// again deletes the hub Application without its finalizer and re-creates it at once.
 func (r *recreated) again(t *testing.T) {
 	t.Helper()
 	a := r.app
@@ -117,8 +117,8 @@ func (r *recreated) again(t *testing.T) {
 	}
 }
 
-// same waits until the Application has taken over its work, and fails the test unless what
-// runs is what ran before.
+// same waits until the Application has taken over its ManifestWork. It fails the test if the workload has
+// changed.
 func (r *recreated) same(t *testing.T) {
 	t.Helper()
 	awaitAdoption(t, r.app, r.cluster)
@@ -127,7 +127,7 @@ func (r *recreated) same(t *testing.T) {
 	}
 }
 
-// withoutPropagation does something while no replica of propagation runs.
+// withoutPropagation calls do while no replica of propagation runs.
 func withoutPropagation(t *testing.T, do func()) {
 	t.Helper()
 	replicas := propagation(t)
@@ -145,7 +145,7 @@ func withoutPropagation(t *testing.T, do func()) {
 	}
 }
 
-// awaitAdoption waits until the one work of an Application is bound to its UID.
+// awaitAdoption waits until an Application has exactly one ManifestWork, with the Application's UID.
 func awaitAdoption(t *testing.T, a *argocd.Application, cluster string) {
 	t.Helper()
 	await(t, a.Name+" to take over its work", func() (bool, string) {
@@ -164,8 +164,7 @@ func awaitAdoption(t *testing.T, a *argocd.Application, cluster string) {
 	})
 }
 
-// running returns the UIDs of what a cluster has of an Application: the delivered
-// Application, its Deployment and its pods.
+// running returns the UIDs of the delivered Application, its Deployment and its pods on a cluster.
 func running(t *testing.T, cluster, name string) map[string]string {
 	t.Helper()
 	uids := map[string]string{}

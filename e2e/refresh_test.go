@@ -15,8 +15,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Both generations of agents apply a refresh again that differs from the one before in its
-// identity only, and the hub hears of it: one write of the ManifestWork for each.
+// Both generations of agents apply a repeated refresh, which differs from the last one only in its identity.
+// Each refresh is one write of the ManifestWork, and the cluster has its identity afterwards.
 func TestRefresh(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, refreshed)

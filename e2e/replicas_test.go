@@ -9,8 +9,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// Whichever of two replicas leads, when it is killed the other goes on: one of the
-// two rounds kills the leader.
+// When the leader of two replicas is killed, the other replica takes over. Each round kills one replica, so
+// one round kills the leader.
 func TestLeaderIsKilled(t *testing.T) {
 	for _, round := range []struct{ killed, name string }{{"-0", "first-killed"}, {"-1", "second-killed"}} {
 		for _, binary := range []string{env.Propagation, env.Aggregation} {

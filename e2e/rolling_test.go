@@ -21,17 +21,17 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// Argo CD's own ApplicationSet controller rolls a change over two groups of
-// clusters, one after the other, by nothing but the status that propagation writes.
+// Argo CD's ApplicationSet controller rolls a change out over two groups of clusters, one after the other.
+// The controller uses only the status that propagation writes.
 func TestRollingSync(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, second string
-		// meanwhile happens while the change is held by the first group.
+		// meanwhile runs while the first group holds the change.
 		meanwhile func(*testing.T)
 	}{
 		"the newest parts first": {"cluster1", "cluster2", func(*testing.T) {}},
-		// No group goes on, and none starts again, because another build of propagation
-		// writes the status.
+		// Another build of propagation writes the status. No group continues and none restarts because of
+		// that.
 		"the oldest parts first, and an upgrade meanwhile": {"cluster2", "cluster1", downgradeAndUpgrade},
 	} {
 		t.Run(name, func(t *testing.T) { roll(t, test.first, test.second, test.meanwhile) })
@@ -46,8 +46,8 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 		applyRolling(t, name, scenario.Group{Cluster: first, Path: one}, scenario.Group{Cluster: second, Path: two})
 	}
 
-	// The first group never gets well with this: the second must not see it. The controller
-	// goes by the status on the hub, and would begin with the group that it hears of first.
+	// The first group never becomes healthy with this change, so the second must not get it. The controller
+	// uses the status on the hub and would begin with the group whose status arrives first.
 	apply(name+"-bad", name+"-v1")
 	await(t, "the first group to be at it", func() (bool, string) {
 		a, _ := view.Application("hub", name+"-"+first)
@@ -68,16 +68,15 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 		t.Error("the second group got the change before the first was well")
 	}
 
-	// Changes wait for the operation, which waits for ever: a person ends it.
+	// Changes wait for the operation, which never ends. A person terminates it.
 	apply(name+"-v2", name+"-v2")
 	patch(t, &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: name + "-" + first}}, terminating)
 	awaitVersion(t, name, first, "v2")
 	awaitVersion(t, name, second, "v2")
 }
 
-// The ApplicationSet controller of Argo CD 3.x deletes the groups in the order that
-// the ApplicationSet asks for: the Applications of one have to be gone from the hub
-// before those of the next are deleted.
+// The ApplicationSet controller of Argo CD 3.x deletes the groups in the order of the ApplicationSet. The
+// Applications of one group must be gone from the hub before it deletes the next group.
 func TestDeletionOrder(t *testing.T) {
 	for _, order := range [][2]string{{"cluster1", "cluster2"}, {"cluster2", "cluster1"}} {
 		t.Run(order[1]+" before "+order[0], func(t *testing.T) {
@@ -99,7 +98,7 @@ func deletionOrder(t *testing.T, first, second string) {
 	if err := fleet.Hub.Client.Delete(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
-	// It has to look twice, since the first time it goes no further in any case.
+	// The controller must reconcile twice, because the first time it stops in any case.
 	waits := "application " + name + "-" + second + " has been marked for deletion, but object not removed yet"
 	await(t, "the controller to wait for "+name+"-"+second, func() (bool, string) {
 		log, err := os.ReadFile(process(t, "hub-applicationsets").Log)
@@ -121,8 +120,8 @@ func deletionOrder(t *testing.T, first, second string) {
 	}
 }
 
-// startRolling applies the ApplicationSet for two groups of one cluster each, waits
-// until it is rolled out, and removes it when the test ends.
+// startRolling applies the ApplicationSet for two groups of one cluster each, and waits until it is rolled
+// out. It deletes the ApplicationSet when the test ends.
 func startRolling(t *testing.T, name, first, second string) *unstructured.Unstructured {
 	t.Helper()
 	if _, err := fleet.Git.Commit(t.Context(), "Add what rolls", map[string]string{
@@ -143,8 +142,8 @@ func startRolling(t *testing.T, name, first, second string) *unstructured.Unstru
 	return set
 }
 
-// awaitRolledOut waits until the controller, too, takes both groups for healthy with what
-// their Applications say now: news of the last change would let a group begin the next.
+// awaitRolledOut waits until the controller, too, reports both groups as healthy with the current revisions
+// of their Applications. A late status of the last change would let a group begin the next one.
 func awaitRolledOut(t *testing.T, set *unstructured.Unstructured, apps ...string) {
 	t.Helper()
 	for _, app := range apps {
@@ -156,7 +155,7 @@ func awaitRolledOut(t *testing.T, set *unstructured.Unstructured, apps ...string
 	}
 }
 
-// group is what the status of an ApplicationSet says of an Application.
+// group is the entry of one Application in the status of an ApplicationSet.
 type group struct {
 	status    string
 	revisions []string
@@ -195,7 +194,7 @@ func applyRolling(t *testing.T, name string, first, second scenario.Group) *unst
 	return set
 }
 
-// rollingGone waits until the ApplicationSet and its Applications are gone.
+// rollingGone waits until the ApplicationSet and its Applications do not exist any more.
 func rollingGone(ctx context.Context, set *unstructured.Unstructured) error {
 	return env.Wait(ctx, "the Applications of "+set.GetName()+" to go", func(ctx context.Context) (bool, string) {
 		_, one := view.Application("hub", set.GetName()+"-cluster1")
@@ -205,7 +204,7 @@ func rollingGone(ctx context.Context, set *unstructured.Unstructured) error {
 	})
 }
 
-// awaitVersion waits until a cluster's Application is well with the content of a version.
+// awaitVersion waits until a cluster's Application is healthy with the content of a version.
 func awaitVersion(t *testing.T, name, cluster, version string) {
 	t.Helper()
 	await(t, name+"-"+cluster+" to be well with "+version, func() (bool, string) {

@@ -9,7 +9,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-// TestScenario asserts what the demo shows: every step's promise comes true.
+// TestScenario runs the steps of the demo. Each step must succeed.
 func TestScenario(t *testing.T) {
 	s := scenario.New(fleet, view, func(line string) { t.Log(line) })
 	for _, step := range s.Steps() {

@@ -20,10 +20,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// The fleet is started once; every test leaves it as it found it. It is a mixed one:
-// the hub and cluster1 run the newest parts, cluster2 the oldest supported ones. First
-// are, one by one, the tests that stop, kill or exchange parts of it or look at all that
-// it has; then, side by side, those that are [alongside] others.
+// fleet is the fleet of all tests. TestMain starts it once, and every test leaves it unchanged. The hub and
+// cluster1 run the newest components, and cluster2 runs the oldest supported ones. Tests that stop, kill or
+// exchange components, or check all objects of the fleet, run first. The [alongside] tests then run in
+// parallel.
 var (
 	fleet *env.Fleet
 	view  *scenario.View
@@ -46,15 +46,15 @@ func prepare(ctx context.Context, f *env.Fleet) (err error) {
 	return approveRemovals(ctx, true)
 }
 
-// shortLeases make a standby take over soon after a leader was killed. A leader ends
-// when it cannot renew in time, so they leave room for a machine with much else to do.
+// shortLeases let a standby take over soon after the leader was killed. A leader exits when it cannot renew
+// in time, so the leases leave room for a busy machine.
 func shortLeases() map[string][]string {
 	leases := []string{"--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=13s", "--leader-elect-retry-period=500ms"}
 	return map[string][]string{env.Propagation: leases, env.Aggregation: leases}
 }
 
-// approveRemovals approves the removal of any number of Applications of the Argo CD namespace, or
-// ends that. Together the tests remove more than the limits of a group or the hub.
+// approveRemovals approves the removal of any number of Applications of the Argo CD namespace, or removes the
+// approval. The tests together remove more than the deletion budget of a group or the hub.
 func approveRemovals(ctx context.Context, approved bool) error {
 	value := "null"
 	if approved {
@@ -76,15 +76,15 @@ func await(t *testing.T, name string, what func() (holds bool, saw string)) {
 	view.Expect(t, name, what)
 }
 
-// alongside runs a test in parallel with others: it has its own Applications, counts nothing else,
-// and stops no part of the fleet.
+// alongside runs a test in parallel with others. Such a test has separate Applications, counts no others, and
+// stops no part of the fleet.
 func alongside(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 }
 
-// onEachCluster runs a test on the cluster with the newest parts and, at the same time, on
-// the one with the oldest. It may stop parts of its cluster.
+// onEachCluster runs a test on the cluster with the newest components and, in parallel, on the cluster with
+// the oldest. The test may stop components of its cluster.
 func onEachCluster(t *testing.T, test func(t *testing.T, cluster string)) {
 	t.Helper()
 	for _, c := range fleet.Managed {
@@ -105,7 +105,7 @@ func process(t *testing.T, name string) *env.Process {
 	return p
 }
 
-// afterwards runs a clean-up, which has time of its own, when the test has ended.
+// afterwards runs a clean-up with a separate timeout when the test has ended.
 func afterwards(t *testing.T, what string, do func(context.Context) error) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -117,7 +117,7 @@ func afterwards(t *testing.T, what string, do func(context.Context) error) {
 	})
 }
 
-// startAfterwards starts a process again when the test has ended and has left it stopped.
+// startAfterwards starts a stopped process again when the test has ended.
 func startAfterwards(t *testing.T, p *env.Process) {
 	t.Helper()
 	afterwards(t, "start "+p.Name+" again", func(ctx context.Context) error {

@@ -10,11 +10,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// terminating is what Argo CD's command line writes to end an operation.
+// terminating is the patch that Argo CD's command line sends to terminate an operation.
 const terminating = `{"status":{"operationState":{"phase":"Terminating"}}}`
 
-// An operation that runs on the managed cluster is terminated from the hub, in the
-// way of Argo CD's command line: by a phase in the status.
+// A user terminates on the hub an operation that runs on the managed cluster, with the same status phase that
+// Argo CD's command line writes.
 func TestTerminate(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, terminate)
@@ -29,8 +29,8 @@ func terminate(t *testing.T, cluster string) {
 	awaitPhase(t, "hub", name, argocd.OperationFailed)
 }
 
-// stuck makes an Application whose operation runs until somebody ends it, as the hub
-// says as well when stuck returns.
+// stuck creates an Application with an operation that runs until a test terminates it. When stuck returns,
+// the hub reports the operation as running, too.
 func stuck(t *testing.T, name, cluster string) *argocd.Application {
 	t.Helper()
 	a := create(t, name, cluster, false)

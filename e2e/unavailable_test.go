@@ -16,8 +16,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// A cluster that the hub hears nothing of is Unknown there, with the reason, and
-// true again when it is back.
+// When a cluster's agent stops, the hub reports its Application as Unknown with the reason. After the agent
+// has started again, the hub reports the Application as healthy.
 func TestClusterUnavailable(t *testing.T) { onEachCluster(t, clusterUnavailable) }
 
 func clusterUnavailable(t *testing.T, cluster string) {
@@ -25,7 +25,7 @@ func clusterUnavailable(t *testing.T, cluster string) {
 	name := "unheard-" + cluster
 	create(t, name, cluster, true)
 	awaitWell(t, "hub", name)
-	lease(t, cluster, 1) // the hub gives up after five of them
+	lease(t, cluster, 1) // the hub waits for five lease durations
 	agent := process(t, cluster+"-registration-agent")
 	if err := agent.Kill(t.Context()); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func clusterUnavailable(t *testing.T, cluster string) {
 	})
 }
 
-// lease sets how long a managed cluster's lease lasts.
+// lease sets the lease duration of a managed cluster.
 func lease(t *testing.T, cluster string, seconds int) {
 	t.Helper()
 	body := fmt.Sprintf(`{"spec":{"leaseDurationSeconds":%d}}`, seconds)

@@ -18,19 +18,19 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// previousPropagation is the environment variable with the path of a propagation of an
-// earlier version. Without it, the hub changes between two builds of this checkout.
+// previousPropagation is the environment variable with the path of an earlier propagation. Without it, the
+// tests exchange two builds of this checkout.
 const previousPropagation = "PREVIOUS_PROPAGATION"
 
-// An operation asked for on the hub runs once on the managed cluster although another
-// build of propagation takes over before it is over, and this one again after it.
+// The managed cluster runs an operation of the hub once, although another build of propagation takes over
+// during the operation. After the operation the first build takes over again.
 func TestSyncOnceAcrossAnUpgrade(t *testing.T) {
 	restoreBuild(t)
 	syncOnce(t, "upgrade-sync", exchangeBuild)
 }
 
-// An operation that runs on the managed cluster while the hub is upgraded goes on as
-// the one that it is, and the hub can still end it.
+// An operation that runs on the managed cluster during an upgrade of the hub continues unchanged, and the hub
+// can still terminate it.
 func TestUpgradeWhileAnOperationRuns(t *testing.T) {
 	apps, before := map[string]*argocd.Application{}, map[string]operation{}
 	for _, c := range fleet.Managed {
@@ -54,8 +54,8 @@ func TestUpgradeWhileAnOperationRuns(t *testing.T) {
 	}
 }
 
-// downgradeAndUpgrade takes both replicas of propagation to the previous build, and
-// back to that of this checkout.
+// downgradeAndUpgrade changes both replicas of propagation to the previous build, and back to the build of
+// this checkout.
 func downgradeAndUpgrade(t *testing.T) {
 	t.Helper()
 	restoreBuild(t)
@@ -63,8 +63,8 @@ func downgradeAndUpgrade(t *testing.T) {
 	exchangeBuild(t)
 }
 
-// exchangeBuild takes propagation to the other of the two builds as a rolling update
-// does: one replica after the other, each ready before the next ends.
+// exchangeBuild changes propagation to the other of the two builds like a rolling update: each replica is
+// ready before the next one ends.
 func exchangeBuild(t *testing.T) {
 	t.Helper()
 	previous, err := previousBuild()
@@ -82,8 +82,7 @@ func exchangeBuild(t *testing.T) {
 	}
 }
 
-// restoreBuild has propagation run the build of this checkout when the test has ended,
-// however it ends.
+// restoreBuild starts propagation with the build of this checkout when the test has ended, however it ends.
 func restoreBuild(t *testing.T) {
 	t.Helper()
 	afterwards(t, "restore propagation", func(ctx context.Context) error {

@@ -16,9 +16,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// A sync window of the hub's project that names a ManagedCluster applies on that cluster, and on no
-// other. An operation of the hub waits for it, the hub reports that, and the operation starts when
-// the window allows it. Meanwhile other changes wait for the operation.
+// A sync window of the hub's project that names a ManagedCluster applies to that cluster and to no other. An
+// operation waits for the window, and the hub reports that. The operation starts when the window permits it.
+// Other changes of the Application wait for the operation.
 func TestSyncWindows(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, syncWindows)
@@ -51,7 +51,7 @@ func syncWindows(t *testing.T, cluster string) {
 	})
 	const operation = `{"operation":{"initiatedBy":{"username":"e2e"},"sync":{"revision":"main"}}}`
 
-	// The window of another cluster: the operation runs.
+	// The window of another cluster does not apply: the operation runs.
 	patch(t, a, operation)
 	awaitPhase(t, "hub", name, argocd.OperationSucceeded)
 	awaitNoOperation(t, a)
@@ -74,7 +74,7 @@ func syncWindows(t *testing.T, cluster string) {
 		return false, fmt.Sprint(a.Conditions)
 	})
 
-	// An administrator lets operations through; what changes in the project never waits.
+	// An administrator permits manual syncs. A change of the project never waits.
 	setWindow(cluster, true)
 	awaitPhase(t, "hub", name, argocd.OperationSucceeded)
 	await(t, "the change to arrive", func() (bool, string) {
@@ -83,8 +83,8 @@ func syncWindows(t *testing.T, cluster string) {
 	})
 }
 
-// windowed is the spec of a project in which nothing on a cluster syncs at any time, and, if
-// manual, only what a person asks for.
+// windowed returns the spec of a project that always denies syncs on a cluster. If manual is true, it permits
+// manual syncs.
 func windowed(cluster string, manual bool) []byte {
 	return fmt.Appendf(nil, `{"sourceRepos":["*"],"destinations":[{"server":"*","namespace":"*"}],
 		"syncWindows":[{"kind":"deny","schedule":"* * * * *","duration":"1h","clusters":[%q],"manualSync":%t}]}`, cluster, manual)

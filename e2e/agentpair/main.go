@@ -1,11 +1,10 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command agentpair runs argocd-agent's real principal and agents on a fleet of real parts.
-// gitopscluster with its shipped roles installs the agents. With -bring-argocd, Open Cluster
-// Management's add-on manager installs Argo CD on the clusters. Each part runs exactly as it was
-// delivered. The command prints what it checks and measures, and stops with an error at the first
-// failure.
+// Command agentpair runs argocd-agent's real principal and agents on a fleet of real components.
+// gitopscluster with its shipped roles installs the agents. With -bring-argocd, Open Cluster Management's
+// add-on manager installs Argo CD on the clusters. Each component runs exactly as it was delivered. The
+// command prints what it checks and measures, and stops with an error at the first failure.
 package main
 
 import (
@@ -58,7 +57,7 @@ func run(ctx context.Context, binary string, rest time.Duration, bring bool) err
 
 func say(line string) { fmt.Println(line) }
 
-// steps returns the steps in their order. Each depends on the ones before it, and returns its
+// steps returns the steps in their order. Each step depends on the steps before it and returns its
 // measurements.
 func (p *pair) steps(rest time.Duration) (steps []scenario.Step) {
 	add := func(title string, do func(context.Context) string) {
@@ -86,8 +85,7 @@ func (p *pair) steps(rest time.Duration) (steps []scenario.Step) {
 	return steps
 }
 
-// prepare makes what is there before, and starts what plays the kubelets of the principal and
-// of the agents.
+// prepare creates the prerequisites and starts the kubelets that run the principal and the agents.
 func (p *pair) prepare(ctx context.Context) {
 	for _, c := range p.fleet.Managed {
 		must.OK(c.ApplyFiles(ctx, file("cluster.yaml")))

@@ -31,16 +31,16 @@ const (
 	look          = 200 * time.Millisecond
 )
 
-// principalSecrets are what gitopscluster makes for the principal.
+// principalSecrets are the Secrets that gitopscluster creates for the principal.
 var principalSecrets = []string{"argocd-agent-ca", "argocd-agent-principal-tls", "argocd-agent-resource-proxy-tls", "argocd-agent-jwt"}
 
-// node plays a kubelet for one container: it runs the binary with the arguments, variables
-// and Secrets that a pod has, as the pod's ServiceAccount.
+// node acts as a kubelet for one container. It runs the binary with the arguments, variables and Secrets of
+// the pod, as the pod's ServiceAccount.
 type node struct {
 	fleet   *env.Fleet
 	cluster *env.Cluster
 	binary  string
-	// variables replace variables of the pod that have addresses and ports of a cluster network.
+	// variables replace the variables of the pod that contain addresses and ports of a cluster network.
 	variables map[string]string
 	health    string // the port of the agent's readiness probe
 
@@ -52,7 +52,7 @@ type node struct {
 	next    time.Time
 }
 
-// play calls once repeatedly until the fleet ends.
+// play calls once again and again until the fleet ends.
 func (n *node) play(ctx context.Context, once func(context.Context)) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		err := must.Try(func() { once(ctx) })
@@ -63,7 +63,7 @@ func (n *node) play(ctx context.Context, once func(context.Context)) {
 	}, look)
 }
 
-// start runs a pod's container. It fails while something that the pod needs is missing.
+// start runs a pod's container. It fails while an object that the pod needs is missing.
 func (n *node) start(ctx context.Context, uid, namespace string, pod corev1.PodSpec) {
 	container := pod.Containers[0]
 	folder := filepath.Join(n.fleet.Processes.Folder(), "pods", n.cluster.Name, fmt.Sprint(n.started))
@@ -114,7 +114,7 @@ func (n *node) mount(ctx context.Context, namespace string, source *corev1.Secre
 	write(folder, secret.Data)
 }
 
-// write writes files into a folder, which it makes.
+// write creates a folder and writes files into it.
 func write(folder string, files map[string][]byte) {
 	must.OK(os.MkdirAll(folder, 0o700))
 	for name, content := range files {
@@ -135,7 +135,7 @@ func (n *node) probe(ctx context.Context, path string) {
 	}
 }
 
-// local dials what runs here, without TLS.
+// local sends requests to processes on this machine, without TLS.
 var local = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
 func healthy(ctx context.Context, port, path string) bool {
@@ -143,8 +143,7 @@ func healthy(ctx context.Context, port, path string) bool {
 	return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }
 
-// agent runs the pod of a managed cluster's agent. No scheduler binds it, so that kwok leaves it
-// to this.
+// agent runs the pod of a managed cluster's agent. No scheduler binds the pod, so kwok ignores it.
 func (n *node) agent(ctx context.Context) {
 	var pods corev1.PodList
 	must.OK(n.cluster.Client.List(ctx, &pods, client.MatchingLabels{"app.kubernetes.io/name": agentName}))
@@ -171,14 +170,14 @@ func (n *node) agent(ctx context.Context) {
 	must.OK(n.cluster.Client.Status().Update(ctx, pod))
 }
 
-// principal runs the pod of the principal's Deployment. It also plays the Deployment controller,
-// which the hub does not have.
+// principal runs the pod of the principal's Deployment. It also acts as the Deployment controller, which the
+// hub does not have.
 func (n *node) principal(ctx context.Context) {
 	d := &appsv1.Deployment{}
 	must.OK(n.cluster.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: principalName}, d))
 	if uid := fmt.Sprint(d.Generation); n.uid != uid {
 		for _, name := range principalSecrets {
-			secret(ctx, n.cluster.Client, name) // without, it would end at once, again and again
+			secret(ctx, n.cluster.Client, name) // without the Secret the principal would exit at once
 		}
 		n.stop(ctx)
 		n.start(ctx, uid, env.ArgoCDNamespace, d.Spec.Template.Spec)

@@ -28,22 +28,22 @@ import (
 )
 
 const (
-	// principalPort is where the principal listens and what its Service's node port is.
+	// principalPort is the port of the principal and the node port of its Service.
 	principalPort = 30443
-	// The GitOpsCluster of the example, and the other one; each has the Placement, and the
-	// clusters that it selects a label, of its mode's name.
+	// agents is the GitOpsCluster of the example, autonomous is the second one. managed and autonomous are
+	// the names of their Placements and of the labels that these select.
 	agents, managed, autonomous = "agents", "managed", "autonomous"
-	// workload is the namespace on the clusters that their Argo CD may write to.
+	// workload is the namespace into which each cluster's Argo CD may deploy.
 	workload = "guestbook"
 )
 
-// pair is a fleet with a principal and the agents that come to it.
+// pair is a fleet with a principal and its agents.
 type pair struct {
 	fleet  *env.Fleet
 	hub    client.Client
 	binary string
-	audit  string // the log of what gitopscluster writes
-	bring  bool   // Argo CD
+	audit  string // the path of the audit log with gitopscluster's writes
+	bring  bool   // whether the add-on manager installs Argo CD
 	agents map[string]*node
 }
 
@@ -51,13 +51,13 @@ func file(name string) string {
 	return filepath.Join(testkit.Root(), "e2e", "agentpair", "testdata", name)
 }
 
-// manifests is the folder with the principal's manifests in the source of a binary.
+// manifests returns the folder of the principal's manifests in the source of a binary.
 func manifests(binary string) string {
 	return filepath.Join(filepath.Dir(binary), "install", "kubernetes", "principal")
 }
 
-// example returns deploy/examples/agent as this fleet needs it, with the principal's
-// installation of the binary's source.
+// example returns deploy/examples/agent, adapted to this fleet, with the principal's manifests from the
+// source of the binary.
 func (p *pair) example(ctx context.Context) []*unstructured.Unstructured {
 	text := strings.NewReplacer("PORT", strconv.Itoa(principalPort), "REDIS", p.fleet.Hub.Redis).Replace(string(must.Get(os.ReadFile(file("kustomization.yaml")))))
 	out := must.Get(scenario.RenderAgents(ctx, os.DirFS(manifests(p.binary)), text))
@@ -80,7 +80,7 @@ func gitopsCluster(name string) *unstructured.Unstructured {
 	return object("apps.open-cluster-management.io/v1beta1", "GitOpsCluster", env.ArgoCDNamespace, name)
 }
 
-// application makes an Application of the guestbook.
+// application returns an Application that deploys the guestbook.
 func application(namespace, name, project string, destination map[string]any) *unstructured.Unstructured {
 	o := object("argoproj.io/v1alpha1", "Application", namespace, name)
 	o.Object["spec"] = map[string]any{
@@ -94,7 +94,7 @@ func (p *pair) patch(ctx context.Context, o client.Object, format string, argume
 	must.OK(p.hub.Patch(ctx, o, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, arguments...))))
 }
 
-// label has a Placement select a cluster.
+// label changes a cluster's label so that a Placement selects the cluster.
 func (p *pair) label(ctx context.Context, c *env.Cluster, placement string) {
 	p.patch(ctx, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c.Name}}, `{"metadata":{"labels":{"placement":%q}}}`, placement)
 }
@@ -103,7 +103,7 @@ func (p *pair) annotate(ctx context.Context, name, key, value string) {
 	p.patch(ctx, gitopsCluster(name), `{"metadata":{"annotations":{"apps.open-cluster-management.io/%s":%q}}}`, key, value)
 }
 
-// secret returns a Secret of Argo CD's namespace.
+// secret returns a Secret of the Argo CD namespace.
 func secret(ctx context.Context, c client.Client, name string) *corev1.Secret {
 	s := &corev1.Secret{}
 	must.OK(c.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, s))
@@ -120,7 +120,7 @@ type status struct {
 	Conditions []metav1.Condition
 }
 
-// await waits until probe returns done. A failure in probe is retried.
+// await waits until probe returns done. It retries after a failure of probe.
 func await(ctx context.Context, what string, probe func(context.Context) (done bool, saw string)) {
 	must.OK(env.Wait(ctx, what, func(ctx context.Context) (done bool, saw string) {
 		if err := must.Try(func() { done, saw = probe(ctx) }); err != nil {
@@ -130,7 +130,7 @@ func await(ctx context.Context, what string, probe func(context.Context) (done b
 	}))
 }
 
-// await waits until the status of a GitOpsCluster passes.
+// await waits until the status of a GitOpsCluster passes check, and returns that status.
 func (p *pair) await(ctx context.Context, what, name string, check func(status) bool) (last status) {
 	await(ctx, fmt.Sprintf("%s of GitOpsCluster %s", what, name), func(ctx context.Context) (bool, string) {
 		o := gitopsCluster(name)
@@ -143,7 +143,7 @@ func (p *pair) await(ctx context.Context, what, name string, check func(status) 
 	return last
 }
 
-// connected reports whether n clusters have an agent and nothing else is pending.
+// connected reports whether n clusters are connected and none is leaving.
 func connected(n int) func(status) bool {
 	return func(s status) bool {
 		return meta.IsStatusConditionTrue(s.Conditions, "Ready") && s.Clusters.Selected == n && s.Clusters.Connected == n && s.Clusters.Leaving == 0
@@ -155,7 +155,7 @@ func (p *pair) ready(ctx context.Context) status {
 	return p.await(ctx, "every agent", agents, connected(len(p.fleet.Managed)))
 }
 
-// awaitApplication waits until the status of an Application passes.
+// awaitApplication waits until the status of an Application passes check.
 func awaitApplication(ctx context.Context, c *env.Cluster, namespace, name string, check func(sync, health string) bool) {
 	await(ctx, fmt.Sprintf("Application %s/%s on %s", namespace, name, c.Name), func(ctx context.Context) (bool, string) {
 		o := application(namespace, name, "", nil)

@@ -36,12 +36,12 @@ import (
 
 const clientSecret = "mci-argocd-agent-open-cluster-management.io-mci-argocd-agent-client-cert"
 
-// clientSubject is what a cluster's client certificate was issued for.
+// clientSubject returns the subject of a cluster's client certificate.
 func clientSubject(ctx context.Context, c *env.Cluster) string {
 	return must.Get(cert.ParseCertsPEM(secret(ctx, c.Client, clientSecret).Data["tls.crt"]))[0].Subject.String()
 }
 
-// access is what a cluster Secret gives the hub's Argo CD.
+// access is the connection that a cluster Secret gives the hub's Argo CD.
 type access struct {
 	server               string
 	rest.TLSClientConfig `json:"tlsClientConfig"`
@@ -54,7 +54,7 @@ func (p *pair) access(ctx context.Context, cluster string) (a access) {
 	return a
 }
 
-// do sends a request through the resource proxy, on a connection of its own.
+// do sends a request through the resource proxy, on a separate connection.
 func (a access) do(ctx context.Context, method, path, agent, body string) (status int, answer string, err error) {
 	target := must.Get(url.Parse(a.server))
 	target.Path = path
@@ -65,7 +65,7 @@ func (a access) do(ctx context.Context, method, path, agent, body string) (statu
 	request.Header.Set("Content-Type", "application/merge-patch+json")
 	transport := &http.Transport{
 		DisableKeepAlives: true,
-		// the address behind the name of the Service
+		// 127.0.0.1 replaces the name of the Service.
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", target.Port()))
 		},
@@ -95,14 +95,14 @@ func (p *pair) resourceProxy(ctx context.Context) string {
 		{"GET", "/version", "", 200},
 		{"GET", guestbook, "", 200},
 		{"PATCH", guestbook, `{"metadata":{"annotations":{"restarted":"by-the-hub"}}}`, 200},
-		{"DELETE", config, `{"kind":"DeleteOptions","apiVersion":"v1"}`, 200},     // as client-go sends it: without, the agent fails
+		{"DELETE", config, `{"kind":"DeleteOptions","apiVersion":"v1"}`, 200},     // client-go sends this body, and the agent fails without it
 		{"GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/admin", "", 403}, // not in role hub-ui
 	} {
 		if status, answer, err := own.do(ctx, try.method, try.path, "", try.body); status != try.want {
 			must.OK(fmt.Errorf("%s %s: %d, want %d: %.300s, %w", try.method, try.path, status, try.want, answer, err))
 		}
 	}
-	// Each certificate gives access to its own cluster, whatever the query contains.
+	// Each certificate gives access to its own cluster only, whatever the query contains.
 	_, answer, err := p.access(ctx, second).do(ctx, "GET", guestbook, first, "")
 	must.OK(err)
 	if strings.Contains(answer, "by-the-hub") {
@@ -117,8 +117,8 @@ func (p *pair) resourceProxy(ctx context.Context) string {
 	return ""
 }
 
-// tree compares the resource tree of an Application in the Redis proxy, under the hub's name of it,
-// with the one in the cluster's Redis.
+// tree waits until the resource tree of an Application in the Redis proxy, under the hub's name, equals the
+// tree in the cluster's Redis.
 func (p *pair) tree(ctx context.Context, c *env.Cluster, name, hubs string) {
 	own, proxy := redis.NewClient(&redis.Options{Addr: c.Redis}), redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
 	defer own.Close()
@@ -134,8 +134,8 @@ func (p *pair) tree(ctx context.Context, c *env.Cluster, name, hubs string) {
 	})
 }
 
-// outcome names what became of a request. What the principal's absence explains is no
-// refusal of TLS.
+// outcome classifies the result of a request. A failure that the principal's restart explains does not count
+// as a TLS rejection.
 func outcome(status int, err error) string {
 	switch {
 	case err == nil:
@@ -151,7 +151,7 @@ func outcome(status int, err error) string {
 	}
 }
 
-// newCA asks for a new CA and sends ten requests a second until all is done.
+// newCA requests a new CA and sends ten requests a second until the rotation has finished.
 func (p *pair) newCA(ctx context.Context) string {
 	former := bytes.TrimSpace(secret(ctx, p.hub, "argocd-agent-ca").Data["ca.crt"])
 	var mu sync.Mutex
@@ -201,15 +201,15 @@ func (p *pair) newCA(ctx context.Context) string {
 	return text
 }
 
-// selfSigned returns a certificate with the subject of a cluster's, and its key.
+// selfSigned returns a self-signed certificate with the subject of a cluster's certificate, and its key.
 func selfSigned(cluster string) (certificate, key []byte) {
 	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	own := must.Get(cert.NewSelfSignedCACert(cert.Config{CommonName: cluster, Organization: []string{"g1"}}, private))
 	return must.Get(cert.EncodeCertificates(own)), must.Get(keyutil.MarshalPrivateKeyToPEM(private))
 }
 
-// impostors starts a real agent with each of several foreign certificates. The principal must
-// reject it, and the agent's log must show that.
+// impostors starts a real agent with each of several foreign certificates. The principal must reject each
+// one, and the agent's log must show that.
 func (p *pair) impostors(ctx context.Context) string {
 	c := p.fleet.Managed[0]
 	own, server := p.access(ctx, c.Name), secret(ctx, p.hub, "argocd-agent-principal-tls").Data

@@ -57,7 +57,7 @@ func (p *pair) register(ctx context.Context) string {
 	return fmt.Sprintf("%d clusters connected after %.1f s", len(p.fleet.Managed), took.Seconds())
 }
 
-// argocd waits until the Argo CD of a cluster runs, where one is installed.
+// argocd waits until Argo CD runs on a cluster, if the add-on manager installs it.
 func (p *pair) argocd(ctx context.Context, c *env.Cluster) {
 	if !p.bring {
 		return
@@ -78,7 +78,7 @@ func (p *pair) managed(ctx context.Context) string {
 	return "Synced and Healthy on the hub"
 }
 
-// runs checks that a cluster has what Argo CD has deployed.
+// runs checks that a cluster has the Deployment that Argo CD deployed.
 func runs(ctx context.Context, c *env.Cluster) {
 	must.OK(c.Client.Get(ctx, client.ObjectKey{Namespace: workload, Name: "guestbook-ui"}, &appsv1.Deployment{}))
 }
@@ -86,13 +86,13 @@ func runs(ctx context.Context, c *env.Cluster) {
 func (p *pair) otherNamespace(ctx context.Context) string {
 	c := p.fleet.Managed[0]
 	p.apply(ctx, application("team-a", "theirs", "agents", map[string]any{"name": c.Name, "namespace": "team-a"}))
-	// The cluster's Argo CD only reads its own namespace, so the test only checks that the
-	// Application arrives.
+	// The cluster's Argo CD reads only its own namespace, so this step only checks that the Application
+	// arrives.
 	awaitApplication(ctx, c, "team-a", "theirs", func(string, string) bool { return true })
 	return ""
 }
 
-// atRest counts what gitopscluster writes while nothing happens.
+// atRest counts gitopscluster's writes while nothing happens.
 func (p *pair) atRest(ctx context.Context, lasts time.Duration) string {
 	await(ctx, "the last write", func(context.Context) (bool, string) {
 		info := must.Get(os.Stat(p.audit))
@@ -122,7 +122,7 @@ func (p *pair) generation(ctx context.Context) string {
 	return ""
 }
 
-// hangs stops an agent, which then is not connected, and lets it go on.
+// hangs suspends an agent, waits until gitopscluster reports it as not connected, and resumes the agent.
 func (p *pair) hangs(ctx context.Context) string {
 	name := p.fleet.Managed[0].Name
 	pid, since := 0, time.Now()
@@ -132,7 +132,7 @@ func (p *pair) hangs(ctx context.Context) string {
 			running = process.PID()
 			looked := time.Now()
 			p.ready(ctx)
-			connected = time.Since(looked) < time.Second // it was so already
+			connected = time.Since(looked) < time.Second // it was already connected
 		}
 		if !connected || running != pid {
 			pid, since = running, time.Now()
@@ -151,13 +151,12 @@ func (p *pair) hangs(ctx context.Context) string {
 	return fmt.Sprintf("NotConnected after %.1f s", took.Seconds())
 }
 
-// autonomous has the second cluster change its GitOpsCluster, and with it the mode.
+// autonomous moves the second cluster to another GitOpsCluster and so to another mode.
 func (p *pair) autonomous(ctx context.Context) string {
 	c := p.fleet.Managed[1]
 	objects := must.Get(env.ReadObjects(file("autonomous.yaml")))
 	must.OK(unstructured.SetNestedField(objects[0].Object, c.Redis, "spec", "agent", "redis", "address"))
-	// Its Application is deleted first, because the finalizer of a managed Application needs a
-	// managed agent.
+	// The managed Application is deleted first, because its finalizer needs a managed agent.
 	set := object("argoproj.io/v1alpha1", "ApplicationSet", env.ArgoCDNamespace, "guestbook-agents")
 	must.OK(p.hub.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
 	gone(ctx, p.fleet.Hub, set)
@@ -178,8 +177,8 @@ func (p *pair) autonomous(ctx context.Context) string {
 	return ""
 }
 
-// leave takes the agent off one cluster by its Placement, then off the other by its
-// GitOpsCluster. What runs there stays, Argo CD included, and nothing of the agent does.
+// leave removes the agent from one cluster by its Placement, then from the other by its GitOpsCluster. The
+// workload and Argo CD stay, and every object of the agent is deleted.
 func (p *pair) leave(ctx context.Context) string {
 	first := p.fleet.Managed[0]
 	of := metav1.ObjectMeta{Namespace: env.ArgoCDNamespace}

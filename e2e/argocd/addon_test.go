@@ -27,14 +27,14 @@ import (
 // nextTemplate is the AddOnTemplate of a newer Argo CD.
 const nextTemplate = "argocd-3.5.7"
 
-// An existing Argo CD stays unchanged. Two clusters get a label, then one after the other gets an
-// Argo CD, and a pulled Application runs. Another version then reaches one after the other. A
-// Placement that selects nothing for a moment removes nothing, and a cluster can be detached with
-// everything that is pulled to it.
+// TestArgoCDOnClusters tests the life of the Argo CD add-on. An existing Argo CD stays unchanged. Two
+// labelled clusters get an Argo CD one after the other, then a newer version, and a pulled Application runs.
+// A Placement that selects nothing for a moment removes nothing. Argo CD can be removed, and a cluster with
+// pulled Applications can be detached.
 func TestArgoCDOnClusters(t *testing.T) {
 	t.Run("an existing one stays as it is", existingStays)
 	if !t.Run("two clusters get one", getOne) {
-		t.FailNow() // what follows builds on it
+		t.FailNow() // the next tests depend on it
 	}
 	t.Run("a new version reaches one cluster after the other", newVersion)
 	t.Run("an empty Placement removes nothing", emptyPlacement)
@@ -57,14 +57,15 @@ func getOne(t *testing.T) {
 	sizes(t, scenario.ArgoCDTemplate)
 	set, err := env.ReadObjects(scenario.Examples("guestbook-app-set.yaml"))
 	must(t, err)
-	// With this finalizer Argo CD prunes what it has deployed, so something depends on it to the end.
+	// With this finalizer Argo CD prunes the workload, so the Application needs a running Argo CD until its
+	// end.
 	must(t, unstructured.SetNestedStringSlice(set[0].Object, []string{"resources-finalizer.argocd.argoproj.io"}, "spec", "template", "metadata", "finalizers"))
 	must(t, fleet.Hub.Apply(t.Context(), set...))
 	awaitSynced(t, fleet.Managed...)
 }
 
-// oneAfterTheOther waits until the last cluster gets a template, and checks that the one before
-// has had it for the time that the example wants.
+// oneAfterTheOther waits until the last cluster gets a template. It checks that the first cluster has run the
+// template for the time that the example sets.
 func oneAfterTheOther(t *testing.T, template string) {
 	t.Helper()
 	first, second := fleet.Managed[0].Name, fleet.Managed[1].Name
@@ -98,14 +99,14 @@ func desires(a *addonv1alpha1.ManagedClusterAddOn, template string) bool {
 	return false
 }
 
-// Limits of what OCM writes and stores: a ManifestWork of the add-on framework and of OCM's
-// webhook, and an object of the hub.
+// These are limits of OCM and of the hub. workLimit applies to a ManifestWork in the add-on framework and in
+// OCM's webhook, and templateLimit to an object on the hub.
 const (
 	workLimit     = 409600
 	templateLimit = 1 << 20
 )
 
-// sizes checks what the add-on manager has made of the template: everything is in one ManifestWork.
+// sizes checks the result of the add-on manager: each cluster has one ManifestWork with the whole template.
 func sizes(t *testing.T, template string) {
 	t.Helper()
 	text, err := get(t, fleet.Hub, object("addon.open-cluster-management.io/v1alpha1", "AddOnTemplate", "", template)).MarshalJSON()
@@ -133,7 +134,7 @@ func sizes(t *testing.T, template string) {
 	}
 }
 
-// adopt has the ClusterManagementAddOn name a template.
+// adopt sets the template of the ClusterManagementAddOn.
 func adopt(t *testing.T, template string) {
 	t.Helper()
 	o := object("addon.open-cluster-management.io/v1alpha1", "ClusterManagementAddOn", "", scenario.ArgoCDAddOn)
@@ -162,7 +163,7 @@ func newVersion(t *testing.T) {
 	awaitSynced(t, fleet.Managed...)
 }
 
-// identities are the UIDs of what a cluster would miss most.
+// identities returns the UIDs of the most important objects of a cluster.
 func identities(t *testing.T, c *env.Cluster) map[string]string {
 	t.Helper()
 	uids := map[string]string{}
@@ -229,11 +230,11 @@ func removal(t *testing.T) {
 		o := &unstructured.Unstructured{}
 		must(t, o.UnmarshalJSON(m.Raw))
 		if o.GetKind() == "Namespace" {
-			continue // the fleet has its own things in it
+			continue // other objects of the fleet are in it
 		}
 		err := c.Client.Delete(t.Context(), o)
 		if meta.IsNoMatchError(err) {
-			err = nil // its definition went first
+			err = nil // its CustomResourceDefinition was deleted first
 		}
 		must(t, client.IgnoreNotFound(err))
 	}
@@ -241,7 +242,8 @@ func removal(t *testing.T) {
 	gone(t, c, controller())
 }
 
-// detached deletes the ManagedCluster of the first cluster, with all that is pulled to it.
+// detached deletes the ManagedCluster of the first cluster, which has a pulled Application. The Application
+// and its workload are deleted, and Argo CD stays.
 func detached(t *testing.T) {
 	c := fleet.Managed[0]
 	before := identities(t, c)

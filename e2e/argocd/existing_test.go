@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-// existing is a newer Argo CD than the one that is offered, with settings of its users.
+// existing returns the objects of a newer Argo CD than the offered one, with settings of its users.
 func existing(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := env.ReadObjects(scenario.CoreInstall(true))
@@ -43,7 +43,7 @@ func existing(t *testing.T) []*unstructured.Unstructured {
 	return append(objects, project)
 }
 
-// kept are the objects of an existing Argo CD that the add-on must not change by one byte.
+// kept returns the objects of an existing Argo CD that the add-on must not change.
 func kept(objects []*unstructured.Unstructured) (kept []*unstructured.Unstructured) {
 	for _, o := range objects {
 		switch o.GetKind() {
@@ -54,8 +54,9 @@ func kept(objects []*unstructured.Unstructured) (kept []*unstructured.Unstructur
 	return append(kept, object("v1", "Namespace", "", env.ArgoCDNamespace))
 }
 
-// An Argo CD that a cluster has already stays as it is, newer definitions included, and the hub
-// shows the conflict. The next cluster waits, and the end of the add-on removes nothing.
+// existingStays checks that an existing Argo CD stays unchanged, including its newer
+// CustomResourceDefinitions. The hub shows the conflict, and the next cluster waits. The deletion of the
+// add-on removes nothing.
 func existingStays(t *testing.T) {
 	c, next := fleet.Managed[0], fleet.Managed[1]
 	objects := existing(t)
@@ -79,7 +80,7 @@ func existingStays(t *testing.T) {
 		text, _ := json.Marshal(a.Status.Conditions)
 		reported := conflicts(ctx, c.Name)
 		applied := meta.FindStatusCondition(a.Status.Conditions, addonv1alpha1.ManagedClusterAddOnManifestApplied)
-		// At first the work agent has no right to patch definitions; the template brings it.
+		// At first the work agent has no permission to patch definitions. The template grants it.
 		conflict := `CustomResourceDefinition /applications.argoproj.io: Failed to apply manifest: Apply failed with 1 conflict: conflict with "e2e"`
 		return applied != nil && applied.Status == metav1.ConditionFalse && strings.Contains(reported, conflict), string(text) + reported
 	})
@@ -102,7 +103,7 @@ func existingStays(t *testing.T) {
 	}
 }
 
-// compare checks that objects are as they were.
+// compare fails the test if an object has changed.
 func compare(t *testing.T, c *env.Cluster, before map[string]string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	for identity, now := range snapshot(t, c, objects) {

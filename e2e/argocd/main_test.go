@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-// between is how long one cluster has run a version before the next one gets it.
+// between is how long one cluster must run a version before the next one gets it.
 const between = 3 * time.Second
 
 var fleet *env.Fleet
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	}, prepare))
 }
 
-// prepare makes the namespace of the guestbook, and offers an Argo CD that no cluster wants yet.
+// prepare creates the namespace of the guestbook, and offers an Argo CD that no cluster selects yet.
 func prepare(ctx context.Context, f *env.Fleet) error {
 	fleet = f
 	for _, c := range fleet.Managed {

@@ -54,7 +54,7 @@ func application(cluster string) *unstructured.Unstructured {
 	return object("argoproj.io/v1alpha1", "Application", env.ArgoCDNamespace, cluster+"-guestbook")
 }
 
-// get reads an object that has to exist.
+// get reads an object that must exist.
 func get(t *testing.T, c *env.Cluster, o *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	must(t, c.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o))
@@ -103,7 +103,7 @@ func installed(a *addonv1alpha1.ManagedClusterAddOn, template string) bool {
 		meta.IsStatusConditionTrue(a.Status.Conditions, addonv1alpha1.ManagedClusterAddOnConditionAvailable)
 }
 
-// awaitInstalled waits until each cluster has the Argo CD of a template, and that one runs.
+// awaitInstalled waits until each cluster has the Argo CD of a template and its controller is ready.
 func awaitInstalled(t *testing.T, template string, clusters ...*env.Cluster) {
 	t.Helper()
 	for _, c := range clusters {
@@ -124,7 +124,7 @@ func awaitInstalled(t *testing.T, template string, clusters ...*env.Cluster) {
 	}
 }
 
-// conflicts returns what the work agent reports of the manifests that it could not apply.
+// conflicts returns the work agent's messages about the manifests that it failed to apply.
 func conflicts(ctx context.Context, cluster string) string {
 	list, err := works(ctx, cluster)
 	if err != nil {
@@ -141,7 +141,7 @@ func conflicts(ctx context.Context, cluster string) string {
 	return text.String()
 }
 
-// awaitSynced waits until the guestbook of a cluster is Synced and Healthy there and on the hub.
+// awaitSynced waits until the guestbook of each cluster is Synced and Healthy, on the cluster and on the hub.
 func awaitSynced(t *testing.T, clusters ...*env.Cluster) {
 	t.Helper()
 	for _, c := range clusters {
@@ -159,7 +159,7 @@ func awaitSynced(t *testing.T, clusters ...*env.Cluster) {
 	}
 }
 
-// snapshot returns objects by their identity, each as it is stored.
+// snapshot returns the stored objects by their identity.
 func snapshot(t *testing.T, c *env.Cluster, objects []*unstructured.Unstructured) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -11,8 +11,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 )
 
-// A run is compared with the committed results of its own size and fleet only, and these
-// are no worse than themselves.
+// compare uses only the committed results of the same size and fleet. The committed results are not worse
+// than themselves.
 func TestCompareWithCommittedResults(t *testing.T) {
 	for _, size := range []string{"standard", "large"} {
 		data, err := os.ReadFile("results/" + size + ".json")

@@ -1,13 +1,15 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures the product on a real API server and etcd and compares it with what that server can do:
+// Command bench measures the product on a real API server and etcd, and compares it with the limits of that
+// server.
 //
 //	bench -size quick|standard|large|xlarge [-out folder]
 //
-// It prints a table and writes it as JSON to the folder. A figure that misses its target is no failure of the run: the exit code is
-// 0 if the run ended. With -gate it is a failure, for ratios and counts, which mean the same on every machine, and for figures that
-// are worse than the committed results beyond the noise of repeated runs.
+// It prints a table and writes it as JSON to the folder. A figure that misses its target does not fail the
+// run: the exit code is 0 if the run ended. With -gate, the run fails if a ratio or a count misses its
+// target, because these mean the same on every machine. It also fails if a figure is worse than the committed
+// results beyond the noise of repeated runs.
 package main
 
 import (
@@ -53,7 +55,7 @@ func bench(ctx context.Context, arguments []string) (err error) {
 	var phases []string
 	if *only != "" {
 		phases = strings.Split(*only, ",")
-		*committed = "" // which is of all phases
+		*committed = "" // the committed results include all phases
 	}
 	commit := revision(ctx)
 	results, err := run.Run(ctx, rig.Options{Size: size, Only: phases, Progress: func(line string) { fmt.Fprintln(os.Stderr, line) }})
@@ -67,8 +69,8 @@ func bench(ctx context.Context, arguments []string) (err error) {
 	return errors.Join(err, conclude(results, *out, *committed, *gate))
 }
 
-// conclude prints and writes the results. With gate it returns an error for what misses
-// its target or is worse than the committed results.
+// conclude prints and writes the results. With gate it returns an error if a figure misses its target or is
+// worse than the committed results.
 func conclude(results *figure.Results, out, committed string, gate bool) error {
 	fmt.Print("\n", figure.Table(results.Rows), "\n")
 	if missed := results.Missed(); len(missed) > 0 {
@@ -85,8 +87,8 @@ func conclude(results *figure.Results, out, committed string, gate bool) error {
 	return err
 }
 
-// compare prints what got worse than the results of the same size in folder, and returns
-// how many figures did. A size or a fleet without committed results is compared with none.
+// compare prints the figures that are worse than the results of the same size in folder, and returns their
+// number. It returns 0 if folder has no results of the size and fleet.
 func compare(folder string, r *figure.Results) (int, error) {
 	data, err := os.ReadFile(filepath.Join(folder, r.Size+".json"))
 	if folder == "" || errors.Is(err, fs.ErrNotExist) {
@@ -117,8 +119,7 @@ func write(folder string, r *figure.Results) error {
 	return os.WriteFile(path, data, 0o644)
 }
 
-// revision names the commit of the checkout, with a mark when the product's
-// sources differ from it.
+// revision returns the commit of the checkout, with a mark if the product's sources differ from it.
 func revision(ctx context.Context) string {
 	git := func(arguments ...string) (string, error) {
 		out, err := exec.CommandContext(ctx, "git", append([]string{"-C", testkit.Root()}, arguments...)...).Output()

@@ -1,9 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo shows the pull model on a fleet of real parts: it starts the fleet,
-// delivers the example by pull and shows its state. Its exit status is 0 only if every
-// step succeeded.
+// Command demo shows the pull model on a fleet of real components. It starts the fleet, delivers the example
+// by pull and shows its state. Its exit status is 0 only if every step succeeded.
 package main
 
 import (
@@ -55,16 +54,16 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) error {
 		if err := runScenario(ctx, fleet, say); err != nil || !keep {
 			return err
 		}
-		if look, err = page(ctx, fleet); err != nil { // the first token has aged
+		if look, err = page(ctx, fleet); err != nil { // the first token may expire soon
 			return err
 		}
 		say(invitation(fleet) + look)
 		<-ctx.Done()
-		return fleet.Processes.Err() // none when the user has ended it
+		return fleet.Processes.Err() // nil after Ctrl-C
 	})
 }
 
-// runScenario runs the scenario, with a line for every change of an Application.
+// runScenario runs the scenario and prints a line for every change of an Application.
 func runScenario(ctx context.Context, fleet *env.Fleet, say func(string)) (err error) {
 	defer must.Return(&err)
 	watching, cancel := context.WithCancel(ctx)

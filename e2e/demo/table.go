@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// gap is the longest time between two checks for changes.
+	// gap is the pause between two checks for changes.
 	gap = 50 * time.Millisecond
-	// messageLength is how much of a message a line shows.
+	// messageLength is the length to which a line shortens a message.
 	messageLength = 160
 )
 
@@ -37,7 +37,7 @@ func follow(ctx context.Context, view *scenario.View, print func(string)) {
 	}
 }
 
-// update takes the Applications into rows, by name, and returns a line for every change.
+// update stores the Applications in rows, by name, and returns a line for every change.
 func update(rows map[string]string, applications []scenario.Application) []string {
 	var lines []string
 	seen := map[string]bool{}

@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-// measured returns how long every stage took, by cluster.
+// measured returns a table with the duration of every stage, by cluster.
 func measured(latencies []scenario.Latency) string {
 	var b strings.Builder
 	for _, j := range latencies {
@@ -46,7 +46,7 @@ func measured(latencies []scenario.Latency) string {
 	return b.String()
 }
 
-// invitation returns the commands to explore a fleet that stays up.
+// invitation returns the commands to explore a running fleet.
 func invitation(fleet *env.Fleet) string {
 	var b strings.Builder
 	b.WriteString("\nThe fleet stays up until Ctrl-C. Try, from the repository's root:\n\n")
@@ -70,10 +70,10 @@ func invitation(fleet *env.Fleet) string {
 	return b.String()
 }
 
-// tokenLife is how long a token for the page is good.
+// tokenLife is the lifetime of a token for the page.
 const tokenLife = time.Hour
 
-// page returns the address of the page of the fleet, and how to open it.
+// page returns the address of the fleet's page, and how to log in.
 func page(ctx context.Context, fleet *env.Fleet) (_ string, err error) {
 	defer must.Return(&err)
 	address := must.Get(fleet.Product.Page(0))

@@ -16,11 +16,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// window is how far back an alert looks, but for what has been there at all.
+// window is the range of an alert's query.
 var window = regexp.MustCompile(`\[\d+[mh]\]`)
 
-// impatientRules writes the alerts as they are, but for the times: how long each waits,
-// how far back it looks and how old an answer of search may be.
+// impatientRules writes the alerts with shorter times: their delay, the range of their queries, and the
+// accepted age of a search result.
 func impatientRules(t *testing.T, file string) {
 	t.Helper()
 	spec := ruleSpec(t)
@@ -43,7 +43,7 @@ func impatientRules(t *testing.T, file string) {
 	}
 }
 
-// needAlerts waits until alerts fire, or until none of them does.
+// needAlerts waits until all alerts fire, or until none of them does.
 func needAlerts(t *testing.T, address string, firing bool, alerts ...string) {
 	t.Helper()
 	for _, alert := range alerts {
@@ -54,8 +54,8 @@ func needAlerts(t *testing.T, address string, firing bool, alerts ...string) {
 	}
 }
 
-// checkAlerts causes states that alerts are for, and ends them. What fires and
-// resolves is a real Prometheus that scrapes the real binaries.
+// checkAlerts causes the states for several alerts, and ends the states. A real Prometheus that scrapes the
+// real binaries must report the alerts as firing and then as resolved.
 func checkAlerts(t *testing.T, address string, all []running) {
 	w := world{t}
 	alerts := []string{"ApplicationsRefused", "ReportForeign", "IntermediateUnreadable", "ClustersAway", "WithdrawalsHeld"}

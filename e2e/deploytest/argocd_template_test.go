@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-// addOnTemplate is what the script prints, as far as it is checked.
+// addOnTemplate is the checked part of the script's output.
 type addOnTemplate struct {
 	Metadata struct{ Name string }
 	Spec     struct {
@@ -27,8 +27,8 @@ type addOnTemplate struct {
 	}
 }
 
-// Argo CD of two versions becomes an AddOnTemplate in which every object outlives the add-on, and
-// which changes by force nothing that a cluster has. OCM takes it, with the ClusterManagementAddOn
+// The script renders Argo CD of two versions as an AddOnTemplate. Every object stays after the add-on, and no
+// existing object of a cluster is changed by force. The API server accepts it, and the ClusterManagementAddOn
 // that names it.
 func TestArgoCDTemplate(t *testing.T) {
 	needNamespace(t, "argocd")
@@ -91,7 +91,7 @@ func checkTemplate(t *testing.T, text []byte, name string) {
 	}
 }
 
-// resources are those of the kinds that Argo CD's manifests have.
+// resources maps the kinds of Argo CD's manifests to their resources.
 var resources = map[string]string{
 	"Namespace": "namespaces", "ConfigMap": "configmaps", "Secret": "secrets", "ServiceAccount": "serviceaccounts", "Service": "services",
 	"CustomResourceDefinition": "customresourcedefinitions", "Role": "roles", "RoleBinding": "rolebindings", "ClusterRole": "clusterroles",
@@ -112,7 +112,7 @@ func strategyOf(template addOnTemplate, kind string) string {
 	return ""
 }
 
-// What OCM cannot carry is refused, with the object and the remedy.
+// The script rejects an installation that OCM cannot deliver, and names the object and the remedy.
 func TestArgoCDTemplate_refusesWhatOCMCannotCarry(t *testing.T) {
 	install := readFile(t, scenario.CoreInstall(false))
 	configMap := func(name, text string) string {

@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// auditPolicy records what identities of our namespace ask for, without content.
+// auditPolicy records the requests of the accounts of our namespace, without content.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -26,8 +26,8 @@ rules:
   - level: None
 `
 
-// right is one thing that a role allows: a verb on a resource, in one namespace or,
-// if namespace is empty, everywhere.
+// right is one permission of a role: a verb on a resource, in one namespace or, if namespace is empty, in
+// all.
 type right struct{ binary, group, resource, verb, namespace string }
 
 func (r right) String() string {
@@ -38,7 +38,7 @@ func (r right) String() string {
 	return fmt.Sprintf("%s: %s %s.%s %s", r.binary, r.verb, r.resource, r.group, where)
 }
 
-// grantedRights spells out the roles of each binary.
+// grantedRights returns the permissions in the roles of each binary.
 func grantedRights(t *testing.T, objects []*unstructured.Unstructured) map[right]bool {
 	t.Helper()
 	granted := map[right]bool{}
@@ -54,7 +54,7 @@ func grantedRights(t *testing.T, objects []*unstructured.Unstructured) map[right
 	return granted
 }
 
-// rightsOf spells out the rules of a role.
+// rightsOf returns the permissions in the rules of a role.
 func rightsOf(t *testing.T, role *unstructured.Unstructured) (rights []right) {
 	t.Helper()
 	rules, _, err := unstructured.NestedSlice(role.Object, "rules")
@@ -77,7 +77,7 @@ func rightsOf(t *testing.T, role *unstructured.Unstructured) (rights []right) {
 	return rights
 }
 
-// event is what the tests read of an audit event.
+// event is the part of an audit event that the tests read.
 type event struct {
 	Verb, RequestURI string
 	User             struct{ Username string }
@@ -86,7 +86,7 @@ type event struct {
 	Annotations      map[string]string
 }
 
-// auditEvents returns what a binary's identity has asked for so far.
+// auditEvents returns the requests of a binary's account so far.
 func auditEvents(t *testing.T, binary string) []event {
 	t.Helper()
 	var events []event
@@ -102,7 +102,7 @@ func auditEvents(t *testing.T, binary string) []event {
 	return events
 }
 
-// spare are rights that the scenario cannot use, and why they are needed.
+// spare are permissions that the scenario cannot use, and why they are needed.
 var spare = map[string]string{
 	"propagation: patch events.events.k8s.io everywhere":                                     counted,
 	"aggregation: patch events.events.k8s.io everywhere":                                     counted,
@@ -113,9 +113,8 @@ var spare = map[string]string{
 
 const counted = "an Event that happens again within minutes is counted up by a patch"
 
-// checkRights compares what the binaries asked for with what their roles allow:
-// a request that was refused is a missing right, a right that was never used is one
-// too many.
+// checkRights compares the requests of the binaries with the permissions of their roles. A rejected request
+// shows a missing permission. An unused permission is not needed.
 func checkRights(t *testing.T) {
 	t.Helper()
 	granted := grantedRights(t, kustomize(t, "ocm"))
@@ -139,7 +138,7 @@ func checkRights(t *testing.T) {
 			}
 			for _, ns := range []string{"", e.ObjectRef.Namespace} {
 				used[right{binary, e.ObjectRef.APIGroup, resource, e.Verb, ns}] = true
-				if e.Verb == "watch" { // lists are streamed as watches where the server can
+				if e.Verb == "watch" { // the server may stream a list as a watch
 					used[right{binary, e.ObjectRef.APIGroup, resource, "list", ns}] = true
 				}
 			}

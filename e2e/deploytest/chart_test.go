@@ -15,7 +15,7 @@ func TestChartLint(t *testing.T) {
 	run(t, tool("helm"), "lint", "--strict", "--kube-version", "1.34.0", deployPath("chart"))
 }
 
-// A wrong value must stop the installation, not be rendered into a pod.
+// The chart must reject a wrong value and must not render it into a pod.
 func TestChartRefusesWrongValues(t *testing.T) {
 	cases := []struct{ value, names, reason string }{
 		{"replica=2", "replica", "a misspelt key changes nothing and must be said"},
@@ -86,7 +86,7 @@ func TestChartValues(t *testing.T) {
 	}
 }
 
-// What holds for pods holds for every pod, including those that are off by default.
+// The values for pods apply to every pod, including the optional pods.
 func TestChartValuesOfAllPods(t *testing.T) {
 	objects := chart(t, "gitopscluster.enabled=true", "rendered.enabled=true", "liveview.enabled=true", "page.enabled=true", "placement.enabled=true", "networkPolicy.apiServerPorts={8443,16443}", "podLabels.team=a", "podAnnotations.scrape=no",
 		"affinity.nodeAffinity.x=y", "priorityClassName=high", "nodeSelector.role=infra", "tolerations[0].operator=Exists", "image.pullSecrets[0].name=pull")
@@ -106,7 +106,7 @@ func TestChartValuesOfAllPods(t *testing.T) {
 			}
 		case "NetworkPolicy":
 			if o.GetNamespace() != namespace {
-				continue // it lets liveview reach Argo CD's Redis
+				continue // this policy permits liveview's requests to Argo CD's Redis
 			}
 			policies++
 			want := []any{map[string]any{"protocol": "TCP", "port": 8443.0}, map[string]any{"protocol": "TCP", "port": 16443.0}}

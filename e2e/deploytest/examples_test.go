@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// The examples have no field that the real CRDs do not have.
+// The real CRDs accept the examples with strict validation, so no example has an unknown field.
 func TestExamplesApplyStrictly(t *testing.T) {
 	needNamespace(t, "argocd")
 	for _, path := range []string{"hub", "managed", "namespaced-argocd", "guestbook-app-set.yaml"} {
@@ -30,7 +30,7 @@ func TestExamplesApplyStrictly(t *testing.T) {
 	}
 }
 
-// Argo CD's settings are its owner's: no example takes one of them away, be it by its removal.
+// Argo CD's settings belong to its owner. Neither applying nor deleting an example removes a setting.
 func TestExamplesKeepSettings(t *testing.T) {
 	needNamespace(t, "argocd")
 	settings := filepath.Join(t.TempDir(), "argocd-cm.yaml")
@@ -57,7 +57,8 @@ func TestExamplesKeepSettings(t *testing.T) {
 	}
 }
 
-// Those for OpenShift GitOps are the same objects but for its namespace and its label.
+// The examples for OpenShift GitOps have the same objects as the others, except for the namespace and the
+// label.
 func TestExamplesForOpenShift(t *testing.T) {
 	needNamespace(t, "openshift-gitops")
 	file := deployPath("examples", "openshift", "guestbook.yaml")
@@ -87,7 +88,7 @@ func TestExamplesForOpenShift(t *testing.T) {
 	}
 }
 
-// So do those of GitOpsClusters, in either version.
+// The real CRDs also accept the examples of GitOpsClusters, in both versions.
 func TestExamplesOfGitOpsClusters(t *testing.T) {
 	needNamespace(t, "argocd")
 	const crd = "apps.open-cluster-management.io_gitopsclusters.yaml"
@@ -108,7 +109,7 @@ func TestExamplesOfGitOpsClusters(t *testing.T) {
 	kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("components", "gitopsclusters", crd))
 }
 
-// renderAgents is the example with the principal of the test's data.
+// renderAgents renders the example of agents with the principal's manifests from the test data.
 func renderAgents(t *testing.T) []byte {
 	t.Helper()
 	installation := readFile(t, filepath.Join(testkit.Root(), "optional", "gitopscluster", "internal", "principal", "testdata", "kustomize.yaml"))
@@ -121,7 +122,7 @@ func renderAgents(t *testing.T) []byte {
 	return out
 }
 
-// The keys in the ApplicationSet are the ones that propagation reads.
+// The ApplicationSet has the label and annotation that propagation reads.
 func TestExampleUsesTheContract(t *testing.T) {
 	text := readFile(t, deployPath("examples", "guestbook-app-set.yaml"))
 	for _, key := range []string{contract.PullLabel + `: "true"`, contract.ClusterAnnotation + `: '{{.name}}'`} {

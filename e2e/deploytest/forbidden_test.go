@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// attempt is what an attacker would do who has taken over a container.
+// attempt is a request of an attacker who controls a container.
 type attempt struct{ verb, path, content, reason string }
 
 var attempts = []attempt{
@@ -25,9 +25,9 @@ var attempts = []attempt{
 	{"delete", "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/any", "", "an Application goes with all that it runs"},
 }
 
-// checkForbidden tries what only propagation may do, with the tokens of the containers that only
-// read other systems' answers. The audit log must show that all of it was refused, and that
-// resourcesync has never changed or read anything else.
+// checkForbidden sends requests that only propagation may make, with the tokens of the containers that read
+// other systems' answers. The audit log must show that each one was rejected. It must also show that
+// resourcesync has written nothing and has read no Secret.
 func checkForbidden(t *testing.T, all []running) {
 	for _, r := range all {
 		if r.name == "propagation" {
@@ -65,8 +65,8 @@ func checkForbidden(t *testing.T, all []running) {
 	}
 }
 
-// checkOnlyReads wants no write in the audit log, and no Secret read. Who asks for
-// metrics is looked up by objects that are answered and not stored.
+// checkOnlyReads fails the test if the audit log has a write or a read of a Secret. Reviews of metrics
+// callers are created and not stored, so they are permitted.
 func checkOnlyReads(t *testing.T, events []event) {
 	t.Helper()
 	for _, e := range events {
@@ -84,16 +84,16 @@ func checkOnlyReads(t *testing.T, events []event) {
 	}
 }
 
-// checkRotation replaces a token Secret as docs/security.md says. The running container
-// follows without a restart: it asks the hub, and search, with the new token.
+// checkRotation replaces a token Secret as in docs/security.md. The running container uses the new token for
+// the hub and for search without a restart.
 //
-// While search refuses the old token, the alerts say so.
+// The alerts fire while search rejects the old token.
 func checkRotation(t *testing.T, prometheus, prometheusToken string, all []running) {
 	r := all[slices.IndexFunc(all, func(r running) bool { return r.name == "resourcesync" })]
 	c := credentialOf(t, kustomize(t, "ocm"), r.name)
 	old := readFile(t, r.token)
-	// Without its token resourcesync knows a caller only as long as it remembers it: let it
-	// get to know Prometheus now, so that it is scraped until the alerts fire.
+	// Without a valid token resourcesync accepts only callers in its cache. So Prometheus authenticates with
+	// a new token now, and can scrape until the alerts fire.
 	reviews := func() (n int) {
 		for _, e := range auditEvents(t, r.name) {
 			if e.ObjectRef != nil && e.ObjectRef.Resource == "tokenreviews" {
@@ -122,7 +122,7 @@ func checkRotation(t *testing.T, prometheus, prometheusToken string, all []runni
 	if readFile(t, r.token) == old {
 		t.Fatal("the new Secret holds the old token")
 	}
-	// A caller that it does not know yet makes resourcesync ask the hub.
+	// For an unknown caller resourcesync must send a review to the hub.
 	eventually(t, "resourcesync to know a new caller", func() (bool, string) {
 		_, stderr, err := scrape(t, r, readerToken(t))
 		return err == nil, stderr

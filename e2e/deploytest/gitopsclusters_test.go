@@ -14,10 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// trio is the Deployment of the three binaries that are always there.
+// trio is the Deployment of the three binaries that every installation has.
 const trio = "apps/v1 Deployment multicluster-integrations/multicluster-integrations"
 
-// GitOpsClusters are a component and a value of the chart; without it nothing of them is there.
+// The component and the chart value of GitOpsClusters give the same objects. Without them none of these
+// objects is installed.
 func TestGitOpsClusters(t *testing.T) {
 	const crd = "apiextensions.k8s.io/v1 CustomResourceDefinition /gitopsclusters.apps.open-cluster-management.io"
 	base := byIdentity(t, kustomize(t, "ocm"))
@@ -73,7 +74,7 @@ func TestGitOpsClusters(t *testing.T) {
 	}
 }
 
-// The agents are one component, and value, more.
+// A further component, or chart value, installs what the agents need.
 func TestAgentsOfGitOpsClusters(t *testing.T) {
 	const crd = "apiextensions.k8s.io/v1 CustomResourceDefinition /gitopsclusters.apps.open-cluster-management.io"
 	objects := kustomize(t, "ocm", "gitopsclusters", "gitopsclusters-agent")
@@ -103,8 +104,8 @@ func TestAgentsOfGitOpsClusters(t *testing.T) {
 	}
 }
 
-// The rights in Argo CD's namespace go where the overlay has Argo CD; the one on the CA's key
-// stays in ours, and names the Secret of that Argo CD.
+// The Roles in Argo CD's namespace follow the Argo CD of the overlay. The Role for the CA's key stays in our
+// namespace and names the Secret of that Argo CD.
 func TestAgentsOfGitOpsClustersElsewhere(t *testing.T) {
 	const name = "multicluster-integrations-gitopscluster-agent"
 	for overlay, want := range map[string]string{"ocm": "argocd", "rhacm": "openshift-gitops"} {
@@ -124,9 +125,9 @@ func TestAgentsOfGitOpsClustersElsewhere(t *testing.T) {
 	}
 }
 
-// Without the component of agents nothing has a right on what only they need, and with it
-// propagation has none either. The exception: gitopscluster lists add-ons, so that a GitOpsCluster
-// does not go while agents are left that it installed with --agents.
+// Without the component of agents no container has the permissions that only agents need, and with it
+// propagation has none of them either. One exception: gitopscluster lists add-ons, so that it does not
+// release a deleted GitOpsCluster while agents remain that it installed with --agents.
 func TestNoRightsWithoutAgents(t *testing.T) {
 	rights := 0
 	granted := grantedRights(t, kustomize(t, "ocm", "gitopsclusters"))
@@ -152,7 +153,7 @@ func TestNoRightsWithoutAgents(t *testing.T) {
 	}
 }
 
-// One binary at a time may write the Secrets that Argo CD reads as clusters, wherever it lives.
+// Only one binary may write the Secrets that Argo CD reads as clusters, in every overlay.
 func TestSecretsHaveOneWriter(t *testing.T) {
 	for _, overlay := range []string{"ocm", "rhacm"} {
 		writers := func(objects []*unstructured.Unstructured) string {
@@ -173,7 +174,8 @@ func TestSecretsHaveOneWriter(t *testing.T) {
 	}
 }
 
-// No star, nothing that gives rights, and no Secret or ConfigMap of the whole hub.
+// gitopscluster has no wildcard, no permission that grants permissions, and no Secret or ConfigMap of the
+// whole hub.
 func TestRightsOfGitOpsClusters(t *testing.T) {
 	rights := 0
 	for r := range grantedRights(t, kustomize(t, "ocm", "gitopsclusters")) {
@@ -192,8 +194,8 @@ func TestRightsOfGitOpsClusters(t *testing.T) {
 	}
 }
 
-// A release makes the GitOpsCluster that its values ask for, also with the definition of the
-// kind in the same release; an upgrade leaves it as it is, and so does the end of the release.
+// The chart creates the GitOpsCluster of its values, although the same release installs the CRD. An upgrade
+// and an uninstallation keep the GitOpsCluster.
 func TestGitOpsCluster_isMadeByTheChart(t *testing.T) {
 	needNamespace(t, "argocd")
 	kubeconfigured := []string{"--kubeconfig", kubeconfig, "--namespace", namespace}
@@ -213,7 +215,7 @@ func TestGitOpsCluster_isMadeByTheChart(t *testing.T) {
 	if placement, agent := get(".spec.placementRef.name"), get(".spec.gitopsAddon.argoCDAgent.enabled"); uid == "" || placement != "guestbook" || agent != "true" {
 		t.Errorf("made for placement %q, with agent: %q", placement, agent)
 	}
-	for range 2 { // the first takes it over from the hook
+	for range 2 { // the first upgrade takes the object over from the hook
 		helm(append([]string{"upgrade", namespace, deployPath("chart")}, values...)...)
 		if now := get(".metadata.uid"); now != uid {
 			t.Fatalf("an upgrade has made it anew: %s, was %s", now, uid)

@@ -14,11 +14,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// tokenPath is where in-cluster configuration looks for who a container is.
+// tokenPath is the folder from which in-cluster configuration reads a container's identity.
 const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// credential is the ServiceAccount that a container goes by, and the Secret with its
-// token; without one, the kubelet asks for a token of limited life.
+// credential is the ServiceAccount of a container, and the Secret with its token. If secret is empty, the
+// kubelet requests a token with a limited lifetime.
 type credential struct{ account, secret string }
 
 // credentialOf returns the credential of a container of the first Deployment.
@@ -27,8 +27,8 @@ func credentialOf(t *testing.T, objects []*unstructured.Unstructured, container 
 	return credentialIn(t, objects, find(t, objects, "Deployment"), container)
 }
 
-// credentialIn follows a container's mount to its volume, and that to the account. A container
-// without a mount has the pod's account, whose token the kubelet mounts.
+// credentialIn reads the volume that a container mounts, and returns its account. A container without such a
+// mount has the pod's account, whose token the kubelet mounts.
 func credentialIn(t *testing.T, objects []*unstructured.Unstructured, deployment *unstructured.Unstructured, container string) credential {
 	t.Helper()
 	if volume := mountedAt(t, deployment, container, tokenPath); volume != "" {
@@ -56,7 +56,7 @@ func accountOfSecret(t *testing.T, objects []*unstructured.Unstructured, name st
 	return ""
 }
 
-// mountedAt returns the volume that a container mounts read-only at a path; "" for none.
+// mountedAt returns the volume that a container mounts read-only at a path, or "".
 func mountedAt(t *testing.T, deployment *unstructured.Unstructured, container, path string) string {
 	t.Helper()
 	for _, c := range containers(t, deployment) {
@@ -93,7 +93,7 @@ func sourcesOf(t *testing.T, deployment *unstructured.Unstructured, volume strin
 	return nil
 }
 
-// filesOf returns the files that a projected source brings.
+// filesOf returns the paths of the files of a projected source.
 func filesOf(source map[string]any) []string {
 	var files []string
 	for _, s := range source {

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// An image without a registry is one of docker.io, where anybody can register the organisation: every manifest of the
-// checkout names ours in a domain that is reserved for names that do not exist, until an installation sets its own.
+// An image without a registry is an image of docker.io, where anybody can register the organisation. So every
+// manifest of the checkout names our images in a reserved domain that never exists. An installation sets its
+// own registry.
 func TestImages_registryIsNobodys(t *testing.T) {
 	image := regexp.MustCompile(`(?m)^\s*-?\s*(?:image|newName): "?([^"\s]*multicluster-integrations/[^"\s]*)`)
 	root, found := filepath.Join("..", "..", "deploy"), 0

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ours selects everything that installation makes.
+// ours selects all objects of an installation.
 const ours = "app.kubernetes.io/part-of=multicluster-integrations"
 
 func kubectl(t *testing.T, args ...string) (stdout, stderr string) {
@@ -22,9 +22,8 @@ func kubectl(t *testing.T, args ...string) (stdout, stderr string) {
 	return run(t, tool("kubectl"), append([]string{"--kubeconfig", kubeconfig}, args...)...)
 }
 
-// apply applies a file as docs/install.md says, and fails on any warning of the API
-// server: an unknown field, a deprecated version, a pod that breaks the namespace's
-// Pod Security.
+// apply applies a file as in docs/install.md. It fails on any warning of the API server: an unknown field, a
+// deprecated version, or a pod that violates the namespace's Pod Security.
 func apply(t *testing.T, file string) {
 	t.Helper()
 	if _, stderr := kubectl(t, "apply", "--server-side", "--validate=strict", "-f", file); strings.Contains(stderr, "Warning") {
@@ -32,7 +31,7 @@ func apply(t *testing.T, file string) {
 	}
 }
 
-// needNamespace makes a namespace that is there before ours, such as Argo CD's.
+// needNamespace creates a namespace that exists before the installation, such as Argo CD's.
 func needNamespace(t *testing.T, name string) {
 	t.Helper()
 	if _, _, err := try(t, tool("kubectl"), "--kubeconfig", kubeconfig, "get", "namespace", name); err != nil {
@@ -40,7 +39,7 @@ func needNamespace(t *testing.T, name string) {
 	}
 }
 
-// installed returns what is there of ours: each object's identity and version.
+// installed returns the identity and resource version of each installed object.
 func installed(t *testing.T) map[string]string {
 	t.Helper()
 	kinds, _ := kubectl(t, "api-resources", "--verbs=list", "--output=name")
@@ -59,7 +58,7 @@ func installed(t *testing.T) map[string]string {
 	return versions
 }
 
-// render writes an overlay to a file, changed by edit.
+// render writes an overlay, changed by edit, to a file.
 func render(t *testing.T, overlay string, edit func(string) string) string {
 	t.Helper()
 	out, _ := run(t, tool("kustomize"), "build", deployPath("overlays", overlay))
@@ -72,13 +71,14 @@ func render(t *testing.T, overlay string, edit func(string) string) string {
 
 func unchanged(s string) string { return s }
 
-// The life of an installation, in the order in which an operator lives it.
+// An operator installs, installs again, upgrades, adds a replica and uninstalls. Each step changes only the
+// expected objects, and the last one leaves none.
 func TestInstallUpgradeUninstall(t *testing.T) {
 	needNamespace(t, "argocd")
 	install := deployPath("install.yaml")
 
 	apply(t, install)
-	for _, name := range binaries { // Kubernetes fills the Secrets in its own time
+	for _, name := range binaries { // waits until Kubernetes has filled the Secrets
 		mountToken(t, credentialOf(t, kustomize(t, "ocm"), name), filepath.Join(t.TempDir(), "token"))
 	}
 	before := installed(t)
@@ -110,11 +110,11 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 		t.Errorf("replicas after moving to high availability: %s", replicas)
 	}
 
-	kubectl(t, "delete", "--ignore-not-found", "--wait", "--timeout=2m", "-f", install) // a token goes with its ServiceAccount
+	kubectl(t, "delete", "--ignore-not-found", "--wait", "--timeout=2m", "-f", install) // Kubernetes deletes a token Secret with its ServiceAccount
 	if left := installed(t); len(left) > 0 {
 		t.Errorf("left after uninstalling: %v", left)
 	}
-	// Nothing is left in Argo CD's namespace or cluster-wide that lost its label either.
+	// No object remains that lost its label, neither in Argo CD's namespace nor cluster-wide.
 	all, _ := kubectl(t, "get", "roles,rolebindings,clusterroles,clusterrolebindings,customresourcedefinitions", "--all-namespaces", "-o", "name")
 	for name := range strings.Lines(all) {
 		if strings.Contains(name, "multicluster-integrations") || strings.Contains(name, "multiclusterapplicationsetreports") {
@@ -151,10 +151,10 @@ func TestInstall_withRHACMsDefinition(t *testing.T) {
 	}
 }
 
-// defaulted finds the one object that the API server itself writes to later.
+// defaulted matches the CRD, the only object that the API server changes later.
 func defaulted(p cmp.Path) bool {
 	index, ok := p.Last().(cmp.MapIndex)
-	return ok && strings.Contains(index.Key().String(), "CustomResourceDefinition") // its conditions
+	return ok && strings.Contains(index.Key().String(), "CustomResourceDefinition") // the API server sets its conditions
 }
 
 func changed(before, after map[string]string) []string {

@@ -38,19 +38,18 @@ func eventually(t *testing.T, what string, met func() (bool, string)) {
 	})
 }
 
-// running is a binary at work under its own identity.
+// running is a running binary with its own account.
 type running struct {
 	name, metrics, health, log, kubeconfig, token, reports string
 }
 
-// start starts the binaries with the command lines of the Deployment, each with the
-// token that the Deployment mounts into its container. Only what the machine decides
-// differs: ports, folder, kubeconfig and the namespace of the lease.
+// start starts the binaries with the command lines and tokens of the Deployment's containers. It replaces
+// ports, folders, the kubeconfig and the namespace of the Lease. propagation gets a short grace period, and
+// resourcesync the address of search.
 func start(t *testing.T) []running {
 	t.Helper()
 	reports := t.TempDir()
-	// Search decides about its callers by asking the hub, so resourcesync's one right
-	// there is proved by an answer.
+	// Search authorizes its callers through the hub, so an answer proves resourcesync's one permission there.
 	service, err := search.Start(t.Context(), search.Options{Dir: t.TempDir(), Hub: hub, Source: bareClusters{"cluster1", "cluster2"}})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +75,7 @@ func start(t *testing.T) []running {
 			args = append(args, arg)
 		}
 		if name == "propagation" {
-			args = append(args, "--binding-grace=1s") // the manifests' minutes are longer than the test
+			args = append(args, "--binding-grace=1s") // the manifests' default of minutes is too long for a test
 		}
 		if name == "resourcesync" {
 			args = append(args, "--search-url="+service.URL(), "--search-ca-file="+service.CAFile(), "--search-token-file="+r.token)
@@ -99,10 +98,10 @@ func start(t *testing.T) []running {
 	return all
 }
 
-// bareClusters are managed clusters in search, without an Application.
+// bareClusters are managed clusters in search without an Application.
 type bareClusters []string
 
-// Run fills the table and is done.
+// Run writes the clusters into the table and returns.
 func (c bareClusters) Run(_ context.Context, into *table.Table) error {
 	for _, name := range c {
 		into.Put(memory.Cluster(name))
@@ -110,7 +109,7 @@ func (c bareClusters) Run(_ context.Context, into *table.Table) error {
 	return nil
 }
 
-// identify writes what a container is given: its token, and a kubeconfig that reads it.
+// identify writes a container's token, and a kubeconfig that reads it.
 func identify(t *testing.T, objects []*unstructured.Unstructured, name string) running {
 	t.Helper()
 	dir := t.TempDir()
@@ -123,8 +122,8 @@ func identify(t *testing.T, objects []*unstructured.Unstructured, name string) r
 	return r
 }
 
-// mountToken does what the kubelet does: it asks for a token of the pod's account, or
-// waits for a token Secret to be filled.
+// mountToken acts as the kubelet: it requests a token of the pod's account, or waits until a token Secret is
+// filled.
 func mountToken(t *testing.T, c credential, file string) {
 	t.Helper()
 	var token string
@@ -146,7 +145,7 @@ func mountToken(t *testing.T, c credential, file string) {
 	}
 }
 
-// stop asks a binary to end as the kubelet does; it must do so in time and with 0.
+// stop interrupts a binary as the kubelet does. The binary must exit with 0 in time.
 func stop(t *testing.T, run *exec.Cmd, log *os.File, r running) {
 	_ = run.Process.Signal(os.Interrupt)
 	kill := time.AfterFunc(testkit.Patience, func() { _ = run.Process.Kill() })
@@ -165,7 +164,7 @@ func stop(t *testing.T, run *exec.Cmd, log *os.File, r running) {
 func applyText(t *testing.T, text string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "objects.yaml")
-	if err := os.WriteFile(file, []byte("---\n"+text), 0o600); err != nil { // the dashes: text may be flow style, which is not JSON
+	if err := os.WriteFile(file, []byte("---\n"+text), 0o600); err != nil { // with the dashes, kubectl does not parse flow style as JSON
 		t.Fatal(err)
 	}
 	kubectl(t, "apply", "--server-side", "--force-conflicts", "-f", file)

@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the component adds to an overlay is what the chart adds, and it changes nothing that is
-// there without it.
+// The component and the chart value of the live view add the same objects and change no other object.
 func TestLiveViewSwitch(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
@@ -31,7 +30,7 @@ func TestLiveViewSwitch(t *testing.T) {
 	}
 }
 
-// Viewer and observer fit their image and run as restricted as the pod.
+// The Deployments of viewer and observer have the image of this version and a restricted security context.
 func TestLiveViewPods(t *testing.T) {
 	version, _ := run(t, "go", "run", "./optional/liveview", "--leader-elect", "--version")
 	observer, _ := run(t, "go", "run", "./optional/liveview/observer", "--version")

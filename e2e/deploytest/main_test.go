@@ -37,9 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// withHub runs tests with an API server that has the CRDs of a hub, its admission
-// plugins as they are by default (Pod Security among them), a record of what our
-// identities ask for, and the controllers that empty a namespace and fill token Secrets.
+// withHub runs tests with an API server that has the CRDs of a hub and the default admission plugins, Pod
+// Security among them. The server writes an audit log. Controllers empty namespaces and fill token Secrets.
 func withHub(tests func() int) (code int, err error) {
 	if err := env.Build(context.Background()); err != nil {
 		return 1, err

@@ -17,8 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// memoryOf returns a container's limit, and where Go's garbage collector is to work
-// harder, in bytes; zero where the container has none.
+// memoryOf returns a container's memory limit and its GOMEMLIMIT in bytes, or zero if it has none.
 func memoryOf(t *testing.T, container map[string]any) (limit, soft int64) {
 	t.Helper()
 	if text, found, _ := unstructured.NestedFieldNoCopy(container, "resources", "limits", "memory"); found {
@@ -44,8 +43,8 @@ func memoryOf(t *testing.T, container map[string]any) (limit, soft int64) {
 
 var budgetRow = regexp.MustCompile(`(?m)^\| memory: (\w+) \| ≤ (\d+) MiB \|`)
 
-// The collector works harder before the kernel kills, and not already at the size
-// that docs/benchmarks.md promises.
+// GOMEMLIMIT is below the memory limit, so Go collects more often before the kernel kills the container. It
+// is also well above the memory that docs/benchmarks.md promises.
 func TestMemoryLimitsLeaveRoom(t *testing.T) {
 	budget := map[string]int64{}
 	for _, m := range budgetRow.FindAllStringSubmatch(readFile(t, filepath.Join(testkit.Root(), "docs", "benchmarks.md")), -1) {
@@ -69,7 +68,7 @@ func TestMemoryLimitsLeaveRoom(t *testing.T) {
 	}
 }
 
-// The chart computes what the base spells out.
+// The chart computes the GOMEMLIMIT that the base contains.
 func TestChartComputesTheMemoryLimit(t *testing.T) {
 	cases := []struct {
 		limit, want, reason string

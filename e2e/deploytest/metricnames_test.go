@@ -61,8 +61,8 @@ func registeredMetrics(t *testing.T) map[string]bool {
 	return names
 }
 
-// metricName returns the name in a prometheus.…Opts literal. A name that is put
-// together at run time fails the test, since no reader could search for it.
+// metricName returns the name in a prometheus.…Opts literal. A name that is computed at run time fails the
+// test, because no reader could search for it.
 func metricName(t *testing.T, path string, n ast.Node) (string, bool) {
 	t.Helper()
 	literal, ok := n.(*ast.CompositeLit)
@@ -102,8 +102,7 @@ var (
 	words     = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*\s*\(?`)
 )
 
-// metricNames returns the metrics in a PromQL expression: the words in it that are
-// no function, label or keyword.
+// metricNames returns the metrics in a PromQL expression: all words that are no function, label or keyword.
 func metricNames(expr string) []string {
 	expr = groupings.ReplaceAllString(selectors.ReplaceAllString(expr, " "), " ")
 	var names []string

@@ -49,7 +49,7 @@ func rules(t *testing.T) []rule {
 	return all
 }
 
-// Prometheus itself reads the rules and runs their unit tests.
+// promtool accepts the rules and passes their unit tests.
 func TestAlertRules(t *testing.T) {
 	dir := t.TempDir()
 	content, err := json.Marshal(ruleSpec(t)) // JSON is YAML
@@ -97,9 +97,8 @@ func panels(t *testing.T) []panel {
 	return dashboard.Panels
 }
 
-// Every metric in an alert or a panel is one that the code registers, or one that
-// controller-runtime and Prometheus are known to give; and every metric of ours is
-// shown somewhere, or no operator would see it.
+// The code, or controller-runtime or Prometheus's client, registers every metric of an alert or a panel.
+// Every metric of our code is used in an alert or a panel, or no operator would see it.
 func TestMonitoringNamesTheCodesMetrics(t *testing.T) {
 	known := registeredMetrics(t)
 	used := map[string]bool{}
@@ -139,7 +138,7 @@ func TestMonitoringRenders(t *testing.T) {
 				t.Errorf("%s: %s is not in %s", variant, identity(o), namespace)
 			}
 		}
-		// The monitor finds the Service, and each of its ports has an endpoint.
+		// The ServiceMonitor selects the Services, and each port of them has an endpoint.
 		monitor, service := find(t, objects, "ServiceMonitor"), find(t, kustomize(t, "ocm"), "Service")
 		services := []*unstructured.Unstructured{service}
 		for part, name := range map[string]string{"gitopsclusters": "gitopscluster", "liveview": "liveview", "page": "page", "placement": "placement", "rendered": "rendered"} {

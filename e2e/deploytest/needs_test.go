@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The namespaces of [needs].
+// These are the namespaces in [needs].
 const (
 	everywhere   = ""
 	podNamespace = "the pod's"
@@ -16,9 +16,9 @@ const (
 	argoCD       = "the value of --argocd-namespace"
 )
 
-// needs are the rights that each flag of the manifests needs, by container and flag; * is every
-// container. A flag with the value false needs none. What a container needs whatever its flags
-// say is in the Role with its name.
+// needs are the permissions that each flag of the manifests needs, by container and flag. * is every
+// container. A flag with the value false needs none. The Role with the container's name has the permissions
+// that the container needs for any flags.
 var needs = map[string][]right{
 	"* --conflicting-deployment": slices.Concat(allow("get", "deployments.apps", flagValue), allow("get", "configmaps.", flagValue)),
 	"* --intermediate-dir":       nil,
@@ -44,10 +44,10 @@ var needs = map[string][]right{
 	"placement --argocd-namespace": slices.Concat(allow("list watch", "secrets.", flagValue), allow("list watch", "placementdecisions.cluster.open-cluster-management.io", flagValue)),
 }
 
-// unlessSet are flags of [needs] that are true where a container does not have them.
+// unlessSet are flags of [needs] that default to true.
 var unlessSet = []string{"* --metrics-secure", "propagation --register"}
 
-// allow spells out verbs on a resource, given as its name, a dot and its group.
+// allow returns permissions for verbs on a resource, which is its name, a dot and its group.
 func allow(verbs, resource, namespace string) (rights []right) {
 	name, group, _ := strings.Cut(resource, ".")
 	for verb := range strings.FieldsSeq(verbs) {
@@ -66,8 +66,8 @@ func rowOf(container, flag string) (row string, found bool) {
 	return "", false
 }
 
-// neededBy returns the rights that a container needs for its flags, by the row of [needs], and
-// the flags that have no row.
+// neededBy returns the permissions that a container needs for its flags, by the row of [needs], and the flags
+// that have no row.
 func (c container) neededBy() (rights map[string][]right, unknown []string) {
 	set, rights := map[string]string{}, map[string][]right{}
 	for _, arg := range c.args {

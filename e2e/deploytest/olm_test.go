@@ -19,15 +19,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// What OLM makes of the bundle, together with its prerequisites, gives each container
-// the rights and the token that the overlay gives it. OLM is played by this test.
+// The bundle with its prerequisites gives each container the same permissions and token as the overlay. This
+// test acts as OLM.
 func TestOLMBundle(t *testing.T) {
 	namespaces := []string{namespace, "openshift-gitops", "open-cluster-management", "elsewhere"}
 	for _, name := range namespaces[1:] {
 		needNamespace(t, name)
 	}
 	overlay := render(t, "rhacm", unchanged)
-	defer kubectl(t, "delete", "--ignore-not-found", "--wait", "--timeout=2m", "-f", overlay) // the bundle's objects, too, are called as the overlay's
+	defer kubectl(t, "delete", "--ignore-not-found", "--wait", "--timeout=2m", "-f", overlay) // this also deletes the bundle's objects, which have the same names
 	apply(t, overlay)
 	want := mayDo(t, namespaces)
 	kubectl(t, "delete", "--ignore-not-found", "--wait", "--timeout=2m", "-f", overlay)
@@ -54,7 +54,7 @@ func TestOLMBundle(t *testing.T) {
 	}
 }
 
-// mayDo returns what each container's account may do in each namespace.
+// mayDo returns the permissions of each container's account in each namespace.
 func mayDo(t *testing.T, namespaces []string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -81,7 +81,7 @@ func mayDo(t *testing.T, namespaces []string) map[string]bool {
 	return out
 }
 
-// olm plays the Operator Lifecycle Manager with the manifests of a bundle.
+// olm acts as the Operator Lifecycle Manager for the manifests of a bundle.
 type olm struct {
 	t         *testing.T
 	manifests string
@@ -106,7 +106,7 @@ func (o olm) install() {
 	}
 }
 
-// installStrategy makes the accounts, their rights and the Deployment.
+// installStrategy creates the accounts, their permissions and the Deployment.
 func (o olm) installStrategy(csv *unstructured.Unstructured) {
 	o.t.Helper()
 	accounts := map[string]bool{}
@@ -138,7 +138,7 @@ func (o olm) installStrategy(csv *unstructured.Unstructured) {
 	o.make("apps/v1", "Deployment", deployment["name"].(string), map[string]any{"spec": deployment["spec"]})
 }
 
-// make creates an object, or puts it in place of what is there, as OLM does.
+// make creates an object or replaces an existing one, as OLM does.
 func (o olm) make(apiVersion, kind, name string, fields map[string]any) {
 	o.t.Helper()
 	object := &unstructured.Unstructured{Object: maps.Clone(fields)}
@@ -163,7 +163,7 @@ func (o olm) make(apiVersion, kind, name string, fields map[string]any) {
 	}
 }
 
-// tokens are those of the containers that have theirs from a Secret.
+// tokens returns the tokens of the containers that have one from a Secret.
 func (o olm) tokens() []string {
 	o.t.Helper()
 	var out []string

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The page is a component, an overlay and a value of the chart, which are the same and change
-// nothing that is there without it.
+// The component, the overlay and the chart value of the page give the same objects and change no other
+// object.
 func TestPage_isOffUnlessInstalled(t *testing.T) {
 	if diff := cmp.Diff(byIdentity(t, kustomize(t, "ocm", "page")), byIdentity(t, kustomize(t, "page"))); diff != "" {
 		t.Errorf("overlay ocm with the component (-) and overlay page (+) differ:\n%s", diff)
@@ -34,7 +34,7 @@ func TestPage_isOffUnlessInstalled(t *testing.T) {
 	}
 }
 
-// The page may read and create reviews. It changes nothing.
+// The page may only read, and create reviews.
 func TestPage_rights(t *testing.T) {
 	seen := 0
 	for id, o := range byIdentity(t, kustomize(t, "page")) {

@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What brings placement decisions to ApplicationSets at once is a component and a value of
-// the chart, and changes nothing of the rest.
+// The component and the chart value of placement add the same objects and change no other object.
 func TestPlacement_isOffUnlessInstalled(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
@@ -38,8 +37,8 @@ func TestPlacement_isOffUnlessInstalled(t *testing.T) {
 	}
 }
 
-// Of what is the user's it may write ApplicationSets, which its policy narrows; it runs as
-// restricted as the others.
+// Of the users' objects placement may write only ApplicationSets, which its policy restricts. Its pod meets
+// the restricted Pod Security Standard.
 func TestPlacement_rights(t *testing.T) {
 	const name = namespace + "-placement"
 	objects := kustomize(t, "ocm", "placement")

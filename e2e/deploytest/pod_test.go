@@ -19,7 +19,7 @@ func containers(t *testing.T, deployment *unstructured.Unstructured) []map[strin
 	t.Helper()
 	want := len(binaries)
 	if deployment.GetName() != namespace {
-		want = 1 // what is installed on its own
+		want = 1 // an optional component
 	}
 	list, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
 	if err != nil || len(list) != want {
@@ -44,12 +44,11 @@ func argsOf(t *testing.T, deployment *unstructured.Unstructured, name string) []
 	return nil
 }
 
-// product is the path of a binary of this checkout, which TestMain has had built.
+// product returns the path of a binary of this checkout. TestMain has built it.
 func product(name string) string { return filepath.Join(testkit.Root(), "bin", "product", name) }
 
-// The command lines of every variant are ones that the binaries of this commit
-// take, the image is tagged with the version that the binary reports, and the
-// ports are the ones that it listens on.
+// The binaries of this commit accept the command lines of every variant. The tag of each image is the version
+// that the binary reports, and the ports are the binary's default ports.
 func TestDeploymentFitsTheBinaries(t *testing.T) {
 	deployments := map[string]*unstructured.Unstructured{}
 	for _, v := range variants {
@@ -67,7 +66,7 @@ func TestDeploymentFitsTheBinaries(t *testing.T) {
 			name := c["name"].(string)
 			t.Run(variant+"/"+name, func(t *testing.T) {
 				binary := product(name)
-				// Flags are parsed before --version is obeyed, so an unknown one fails.
+				// The binary parses all flags before it handles --version, so an unknown flag fails.
 				out, _ := run(t, binary, append(argsOf(t, deployment, name), "--version")...)
 				version := strings.Fields(out)[1]
 				if want := fmt.Sprintf("registry.invalid/multicluster-integrations/%s:%s", name, version); c["image"] != want {

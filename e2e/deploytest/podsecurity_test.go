@@ -15,9 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// The pods of every variant are admitted to a namespace that enforces the
-// restricted standard, and the same admission refuses a pod without one of its
-// restrictions: the proof that it was asked.
+// A namespace that enforces the restricted standard admits the pods of every variant. It rejects a pod
+// without one of the restrictions, which proves that the admission is active.
 func TestRestrictedPodSecurity(t *testing.T) {
 	const ns = "restricted"
 	kubectl(t, "create", "namespace", ns)
@@ -45,9 +44,8 @@ func TestRestrictedPodSecurity(t *testing.T) {
 	}
 }
 
-// OpenShift's constraint restricted-v2 assigns user, group and SELinux label from the
-// namespace's own ranges, and admits no pod that asks for its own, nor other kinds of
-// volumes than these.
+// OpenShift's constraint restricted-v2 assigns user, group and SELinux label from the namespace's ranges. It
+// admits no pod that sets them itself, and no other kinds of volumes than these.
 func TestRestrictedSecurityContextConstraint(t *testing.T) {
 	volumes := []string{"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
 	for _, v := range variants {

@@ -17,18 +17,18 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// reader is the identity of the Prometheus in the tests.
+// reader is the ServiceAccount of the Prometheus in the tests.
 const reader = "prometheus-k8s"
 
-// quiet are the parts of queries that rightly give nothing here, and why.
+// quiet are the parts of queries that correctly return no data here, and why.
 var quiet = map[string]string{
 	`code=~"429|5.."`: "the API server refuses nothing",
 	`gitopscluster_`:  "gitopscluster is not installed",
 	`reason=~"Deleting|WaitingForWithdrawal|OrphanPending"`: "nothing is being deleted yet",
 }
 
-// checkPrometheus asks a Prometheus that scrapes the running binaries every question of
-// the dashboard and of the alerts. Some alerts are made to fire and to resolve.
+// checkPrometheus runs every query of the dashboard and of the alerts on a Prometheus that scrapes the
+// running binaries. Some alerts must fire and resolve.
 func checkPrometheus(t *testing.T, address string, all []running) {
 	for _, r := range all {
 		eventually(t, "Prometheus to scrape "+r.name, func() (bool, string) {
@@ -68,7 +68,7 @@ func checkPrometheus(t *testing.T, address string, all []running) {
 	checkAlerts(t, address, all)
 }
 
-// readerToken returns a token of an identity that may read metrics, a new one each time.
+// readerToken returns a new token of an account that may read metrics.
 func readerToken(t *testing.T) string {
 	t.Helper()
 	needNamespace(t, "monitoring")
@@ -87,7 +87,7 @@ func scrape(t *testing.T, r running, token string) (text, stderr string, err err
 
 var comparison = regexp.MustCompile(`\s(==|>|<)\s+[0-9.]+`)
 
-// withoutThreshold returns what an alert looks at, whatever its value.
+// withoutThreshold returns the expression of an alert without its comparison.
 func withoutThreshold(expr string) string { return comparison.ReplaceAllString(expr, "") }
 
 func excused(expr string) bool {
@@ -99,8 +99,8 @@ func excused(expr string) bool {
 	return false
 }
 
-// startPrometheus starts a real one, with the rights of deploy/monitoring and over TLS. It
-// reads its token from tokenFile at every scrape.
+// startPrometheus starts a real Prometheus, with the permissions of deploy/monitoring and over TLS. It reads
+// its token from tokenFile at every scrape.
 func startPrometheus(t *testing.T, all []running) (address, tokenFile string) {
 	t.Helper()
 	token, dir := readerToken(t), t.TempDir()
@@ -108,7 +108,7 @@ func startPrometheus(t *testing.T, all []running) (address, tokenFile string) {
 	for _, r := range all {
 		fmt.Fprintf(&targets, "      - {targets: [%q], labels: {service: %s-metrics, endpoint: %s}}\n", r.metrics, namespace, r.name)
 	}
-	// As deploy/monitoring says it: the certificates are self-signed.
+	// Like deploy/monitoring, it does not verify the self-signed certificates.
 	impatientRules(t, filepath.Join(dir, "rules.yaml"))
 	config := fmt.Sprintf(`global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [rules.yaml]
@@ -140,7 +140,7 @@ scrape_configs:
 	return address, filepath.Join(dir, "token")
 }
 
-// query returns how many series an expression gives.
+// query returns the number of series of an expression.
 func query(address, expr string) (n int, saw string) {
 	ok, saw := get("http://" + address + "/api/v1/query?query=" + url.QueryEscape(expr))
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Chart and overlays are two ways to the same objects; only the namespace is left
-// to Helm's own flag.
+// The chart and the overlays render the same objects, except for the namespace, which Helm's own flag
+// creates.
 func TestChartEqualsOverlays(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestInstallFileIsTheOverlay(t *testing.T) {
 	}
 }
 
-// What an overlay is for is what it changes, and nothing else changes with it.
+// Each overlay changes exactly the kinds that it is for.
 func TestOverlaysDifferWhereTheyShould(t *testing.T) {
 	cases := []struct{ overlay, kinds, reason string }{
 		{"ha", "Deployment", "a second replica and where it goes"},

@@ -22,13 +22,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// namespace is where the pod lives.
+// namespace is the namespace of the pod.
 const namespace = "multicluster-integrations"
 
-// binaries are the names of the three containers, which are also their modules'.
+// binaries are the names of the three containers and of their modules.
 var binaries = []string{"propagation", "resourcesync", "aggregation"}
 
-// variants are the overlays, and for each the chart's values, or files of them, that must render the same.
+// variants are the overlays, and the chart's values, or files of values, that must render the same.
 var variants = []struct {
 	overlay string
 	values  []string
@@ -43,7 +43,7 @@ func deployPath(elements ...string) string {
 	return filepath.Join(append([]string{testkit.Root(), "deploy"}, elements...)...)
 }
 
-// run runs a program and returns what it printed; a failure of it ends the test.
+// run runs a program and returns its output. If the program fails, the test ends.
 func run(t *testing.T, name string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	stdout, stderr, err := try(t, name, args...)
@@ -148,7 +148,7 @@ func byIdentity(t *testing.T, objects []*unstructured.Unstructured) map[string]m
 	return all
 }
 
-// find returns the one object of a kind, or with a name if there are several.
+// find returns the first object of a kind.
 func find(t *testing.T, objects []*unstructured.Unstructured, kind string) *unstructured.Unstructured {
 	t.Helper()
 	for _, o := range objects {

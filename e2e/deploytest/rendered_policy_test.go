@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Argo CD writes works of rendered mode with the executor, and touches no others.
+// The policy permits Argo CD to write ManifestWorks of rendered mode with the executor, and no others.
 func TestRenderedPolicy(t *testing.T) {
 	needNamespace(t, "argocd")
 	needNamespace(t, "policy-cluster")
@@ -27,7 +27,7 @@ func TestRenderedPolicy(t *testing.T) {
 		return writeText(t, fmt.Sprintf("{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork, metadata: {name: %s, namespace: policy-cluster, labels: {%s}}, spec: {workload: {manifests: []}%s}}", name, label, executor))
 	}
 	label, with := contract.RenderedLabel+`: "true"`, ", executor: "+executor
-	// Whoever Argo CD runs as may write every ManifestWork here, so that the policy decides.
+	// These accounts may write every ManifestWork here, so that only the policy decides.
 	kubectl(t, "create", "clusterrolebinding", "policy-argocd", "--clusterrole=cluster-admin", "--group=system:serviceaccounts:argocd", "--group=system:serviceaccounts:openshift-gitops")
 	as := func(user string, args ...string) (string, error) {
 		group := "system:serviceaccounts:" + strings.Split(user, ":")[2]
@@ -38,7 +38,7 @@ func TestRenderedPolicy(t *testing.T) {
 	kubectl(t, "apply", "-f", work("owned", label, with))
 	kubectl(t, "-n", "policy-cluster", "annotate", "manifestwork", "owned", contract.RenderedApplicationAnnotation+"=theirs")
 
-	// A policy takes a moment to be in force.
+	// The API server needs a moment to enforce a new policy.
 	probe := work("probe", "", "")
 	testkit.Eventually(t, "the policy to be in force", func() error {
 		if _, err := as(argocd, "apply", "--dry-run=server", "-f", probe); err != nil {
@@ -49,7 +49,7 @@ func TestRenderedPolicy(t *testing.T) {
 	cases := []struct {
 		reason string
 		args   []string
-		want   string // part of the refusal; "": it is admitted
+		want   string // part of the rejection, or "" if the request is admitted
 	}{
 		{"rendered", []string{"apply", "-f", work("rendered", label, with)}, ""},
 		{"and again", []string{"apply", "-f", work("rendered", label+", x: z", with)}, ""},

@@ -32,7 +32,7 @@ func argocdWithPlugin(t *testing.T, install string) []*unstructured.Unstructured
 		t.Fatalf("find Argo CD's manifests: %v", err)
 	}
 	dir := t.TempDir()
-	// A component may not be reached by an absolute path.
+	// A kustomization cannot name a component by an absolute path.
 	for name, from := range map[string]string{"argo-cd": filepath.Join(strings.TrimSpace(string(module)), "manifests"), "rendered": rendered("argocd")} {
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(from)); err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func field(t *testing.T, object map[string]any, path ...string) any {
 	return value
 }
 
-// pick returns the entry with a name of a list.
+// pick returns the entry of a list with the given name.
 func pick(t *testing.T, list any, name string) map[string]any {
 	t.Helper()
 	entries, _ := list.([]any)
@@ -78,8 +78,8 @@ func pick(t *testing.T, list any, name string) map[string]any {
 	return nil
 }
 
-// The repo-server gets the plugin beside it, in a pod that Pod Security admits, and
-// the sidecar has the repo-server's image.
+// The component adds the plugin as a sidecar of the repo-server, with the repo-server's image. The restricted
+// Pod Security Standard admits the pod. The UI gets the resource tab.
 func TestRenderedComponent(t *testing.T) {
 	objects := argocdWithPlugin(t, "cluster-install")
 	server := named(t, objects, "Deployment", "argocd-repo-server")
@@ -117,7 +117,7 @@ func TestRenderedComponent(t *testing.T) {
 	}
 }
 
-// One text and one set of containers for every way to install Argo CD.
+// Every way to install Argo CD has the same health check, containers and settings.
 func TestRenderedVariantsAreTheSame(t *testing.T) {
 	script := readFile(t, rendered("health.lua"))
 	component := argocdWithPlugin(t, "cluster-install")
@@ -185,8 +185,8 @@ func TestRenderedVariantsAreTheSame(t *testing.T) {
 	}
 }
 
-// What the component adds to an overlay is what the chart adds: a flag of two
-// containers, and one right of aggregation's account.
+// The component and the chart value of rendered mode add the same objects. Only aggregation gets the flag and
+// the permission to read Applications.
 func TestRenderedSwitch(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
@@ -227,8 +227,8 @@ func TestRenderedSwitch(t *testing.T) {
 	}
 }
 
-// The controller's Deployment fits its binary, runs as restricted as the pod, and holds
-// the rights to mark works and nothing else.
+// The controller's Deployment fits its binary and meets the restricted standard. Outside its namespace the
+// controller may only read, patch ManifestWorks and create reviews.
 func TestRenderedController(t *testing.T) {
 	const name = namespace + "-rendered"
 	objects := kustomize(t, "ocm", "rendered")
@@ -267,8 +267,8 @@ func TestRenderedController(t *testing.T) {
 	kubectl(t, "create", "--dry-run=server", "--validate=strict", "-f", writeJSON(t, asPod))
 }
 
-// Each parameter that an Application may set is announced, and the flags are those
-// of the executable.
+// The plugin's configuration announces exactly the parameters that the executable accepts, and the executable
+// accepts its flags.
 func TestRenderedPluginConfiguration(t *testing.T) {
 	spec := field(t, parse(t, readFile(t, rendered("argocd", "plugin.yaml")))[0].Object, "spec").(map[string]any)
 	command := exec.CommandContext(t.Context(), product("plugin"), "generate")
@@ -312,7 +312,7 @@ func TestRenderedExamplesApplyStrictly(t *testing.T) {
 	}
 }
 
-// An Argo CD without UI gets the plugin as well.
+// The component also adds the plugin to an Argo CD without UI.
 func TestRenderedComponent_fitsAnArgoCDWithoutServer(t *testing.T) {
 	objects := argocdWithPlugin(t, "core-install")
 	named(t, objects, "Deployment", "argocd-repo-server")

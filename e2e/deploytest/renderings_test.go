@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// renderings returns all that ships, by what is rendered. It finds overlays, components, values
-// and switches in the folders and files of deploy: a new one needs no line here.
+// renderings returns everything that ships, by its source. It finds overlays, components, values and switches
+// in the folders and files of deploy, so a new one needs no line here.
 func renderings(t *testing.T) map[string][]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string][]*unstructured.Unstructured{}
@@ -23,7 +23,7 @@ func renderings(t *testing.T) map[string][]*unstructured.Unstructured {
 	for _, overlay := range namesIn(t, "overlays") {
 		all["overlay "+overlay] = kustomize(t, overlay)
 		if strings.Contains(readFile(t, deployPath("overlays", overlay, "kustomization.yaml")), "\ncomponents:") {
-			continue // it adds some, and a second time they do not go in
+			continue // it includes components, which kustomize rejects a second time
 		}
 		for _, c := range components {
 			all["overlay "+overlay+" with "+c] = kustomize(t, overlay, withExtended(c, components)...)
@@ -48,7 +48,7 @@ func renderings(t *testing.T) map[string][]*unstructured.Unstructured {
 		files := matches(t, pattern)
 		for _, file := range files {
 			folder := filepath.Dir(file)
-			if !slices.Contains(files, filepath.Join(folder, "kustomization.yaml")) { // else it changes another project's manifests
+			if !slices.Contains(files, filepath.Join(folder, "kustomization.yaml")) { // otherwise the folder patches another project's manifests
 				all[folder] = append(all[folder], parse(t, readFile(t, deployPath(file)))...)
 			}
 		}
@@ -56,7 +56,7 @@ func renderings(t *testing.T) map[string][]*unstructured.Unstructured {
 	return all
 }
 
-// otherNamespace is a namespace for the chart that is not the one in the manifests.
+// otherNamespace is the namespace of the chart's releases. It is not the namespace in the manifests.
 const otherNamespace = "elsewhere"
 
 // namesIn returns the names of the folders in a folder of deploy.
@@ -85,8 +85,8 @@ func matches(t *testing.T, pattern string) []string {
 	return found
 }
 
-// withExtended returns a component, and before it the one that it extends: component
-// gitopsclusters-agent extends component gitopsclusters.
+// withExtended returns a component, after the component that it extends. For example, gitopsclusters-agent
+// extends gitopsclusters.
 func withExtended(component string, of []string) []string {
 	if extended, _, found := strings.Cut(component, "-"); found && slices.Contains(of, extended) {
 		return []string{extended, component}
@@ -94,7 +94,7 @@ func withExtended(component string, of []string) []string {
 	return []string{component}
 }
 
-// chartBases are the chart's defaults, and each file of values that comes with the chart.
+// chartBases returns no values, for the chart's defaults, and each file of values in the chart.
 func chartBases(t *testing.T) [][]string {
 	t.Helper()
 	bases := [][]string{{}}
@@ -104,8 +104,7 @@ func chartBases(t *testing.T) [][]string {
 	return bases
 }
 
-// switches returns for each boolean of the chart's values what turns it around, and turns its
-// section on.
+// switches returns, for each boolean of the chart's values, the values that invert it and enable its section.
 func switches(t *testing.T) (found [][]string) {
 	t.Helper()
 	for section, values := range parse(t, readFile(t, deployPath("chart", "values.yaml")))[0].Object {

@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What a container that reads other systems' answers must not be able to do.
+// A container that reads other systems' answers must not write. Only propagation reads Secrets and writes
+// ManifestWorks.
 func TestReadersStayReaders(t *testing.T) {
-	asks := []string{"tokenreviews", "subjectaccessreviews"} // questions: nothing is stored
+	asks := []string{"tokenreviews", "subjectaccessreviews"} // reviews, which are not stored
 	for r := range grantedRights(t, kustomize(t, "ocm")) {
 		reads := slices.Contains([]string{"get", "list", "watch"}, r.verb)
 		if r.binary == "resourcesync" && !reads && !slices.Contains(asks, r.resource) {
@@ -24,7 +25,8 @@ func TestReadersStayReaders(t *testing.T) {
 	}
 }
 
-// What no binary may ever hold, whatever its markers say.
+// No role has a wildcard, a permission that grants permissions, or the Secrets or ConfigMaps of all
+// namespaces.
 func TestRolesAreNarrow(t *testing.T) {
 	for _, v := range variants {
 		for _, o := range kustomize(t, v.overlay) {

@@ -34,8 +34,7 @@ func ruleTests(t *testing.T) []ruleTest {
 	return file.Tests
 }
 
-// firesAndResolves tells whether a test expects an alert to fire and, later in the same
-// course of events, not to.
+// firesAndResolves reports whether a test expects an alert to fire and later not to fire.
 func firesAndResolves(t *testing.T, tests []ruleTest, alert string) bool {
 	t.Helper()
 	for _, test := range tests {
@@ -57,12 +56,12 @@ func firesAndResolves(t *testing.T, tests []ruleTest, alert string) bool {
 	return false
 }
 
-// family is a metric as running binaries give it.
+// family is a metric that the running binaries export.
 type family struct {
 	kind string
 	// labels are the sets of label names of its series, sorted and joined by commas.
 	labels map[string]bool
-	// values are what has been seen of each label.
+	// values are the observed values of each label.
 	values map[string]map[string]bool
 }
 
@@ -85,7 +84,7 @@ func names(labels map[string]string) string {
 	return strings.Join(slices.Sorted(maps.Keys(labels)), ",")
 }
 
-// record adds what a scrape gave.
+// record adds the result of a scrape.
 func record(families map[string]*family, text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -114,18 +113,18 @@ func record(families map[string]*family, text string) {
 	}
 }
 
-// closed are the labels whose every value is there from the start.
+// closed are the labels with a fixed set of values, all of which exist from the start.
 var closed = []string{"kind", "component", "result", "action", "le"}
 
-// elsewhere are the metrics that are not given here, since gitopscluster is not
-// installed: package agents of gitopscluster holds the tests of the alerts against what it emits.
+// elsewhere are the metrics that no binary exports here, because gitopscluster is not installed. Package
+// agents of gitopscluster tests their alerts.
 var elsewhere = map[string]bool{"gitopscluster_certificate_renewal_deadline_timestamp_seconds": true}
 
 // target are the labels that Prometheus adds.
 var target = []string{"pod", "service"}
 
-// checkSeries holds every series that the tests of the alerts feed against what the
-// running binaries give: a test with a series that no binary emits proves nothing.
+// checkSeries compares every series in the tests of the alerts with the metrics of the running binaries. A
+// test with a series that no binary exports would prove nothing.
 func checkSeries(t *testing.T, families map[string]*family) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -163,8 +162,8 @@ func checkSeries(t *testing.T, families map[string]*family) {
 
 var rated = regexp.MustCompile(`\b(?:rate|increase)\((\w+)`)
 
-// checkKinds wants rates of what counts and values of what is measured: a state that
-// is counted when it begins would be forgotten while it lasts.
+// checkKinds requires that alerts use rates of counters and values of gauges. An alert on the rate of a
+// counter would resolve while a state lasts.
 func checkKinds(t *testing.T, families map[string]*family) {
 	t.Helper()
 	for _, r := range rules(t) {

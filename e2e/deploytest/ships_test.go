@@ -15,7 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// exceptions are what [TestShips] may find missing, and why. One that is not missing fails the test.
+// exceptions are the objects that [TestShips] may find missing, and why. One that is not missing fails the
+// test.
 var exceptions = map[string]string{
 	"ServiceAccount argocd/argocd-application-controller":                        "Argo CD's",
 	"ServiceAccount argocd/argocd-applicationset-controller":                     "Argo CD's",
@@ -27,9 +28,10 @@ var exceptions = map[string]string{
 	"account of ValidatingAdmissionPolicy /rendered-manifestworks":  "it is for every account of Argo CD's namespace",
 }
 
-// Each name in what ships leads to something that ships: of a binding to a Role and to accounts,
-// of a pod to its account, of an admission policy to the account that it restricts, of a
-// NetworkPolicy to our pods: one that selects others closes them to all that had no policy. Each flag of a container has the rights that it needs.
+// Each name in the shipped objects refers to a shipped object. A binding names a Role and accounts, a pod
+// names its account, and an admission policy names the account that it restricts. A NetworkPolicy selects our
+// pods, because a policy that selects other pods would close them. Each flag of a container has the
+// permissions that it needs.
 func TestShips(t *testing.T) {
 	missing, rows := map[string]bool{}, map[string]bool{}
 	for name, objects := range renderings(t) {
@@ -54,17 +56,17 @@ func TestShips(t *testing.T) {
 	}
 }
 
-// installation is a rendering.
+// installation is a set of rendered objects, with indexes.
 type installation struct {
 	t          *testing.T
 	objects    map[string]*unstructured.Unstructured
-	bound      map[string]int            // how often each role is
-	rights     map[string]map[right]bool // of each account
+	bound      map[string]int            // number of bindings by role
+	rights     map[string]map[right]bool // permissions by account
 	containers []container
-	missing    map[string]bool // from exceptions
+	missing    map[string]bool // the found keys of exceptions
 }
 
-// container is one of a Deployment; account is a key.
+// container is a container of a Deployment. account is the key of its ServiceAccount.
 type container struct {
 	name, namespace, account string
 	args                     []string
@@ -90,7 +92,7 @@ func newInstallation(t *testing.T, objects []*unstructured.Unstructured, missing
 			role := roleOf(o)
 			in.bound[role]++
 			if in.objects[role] == nil {
-				continue // check tells
+				continue // check reports it
 			}
 			for _, account := range subjectsOf(o) {
 				if in.rights[account] == nil {
@@ -106,7 +108,7 @@ func newInstallation(t *testing.T, objects []*unstructured.Unstructured, missing
 	return in
 }
 
-// roleOf returns the key of the role that a binding gives.
+// roleOf returns the key of the role in a binding.
 func roleOf(binding *unstructured.Unstructured) string {
 	role, _, _ := unstructured.NestedStringMap(binding.Object, "roleRef")
 	if role["kind"] == "ClusterRole" {
@@ -115,7 +117,7 @@ func roleOf(binding *unstructured.Unstructured) string {
 	return key(role["kind"], binding.GetNamespace(), role["name"])
 }
 
-// subjectsOf returns the keys of those to whom a binding gives it.
+// subjectsOf returns the keys of the subjects of a binding.
 func subjectsOf(binding *unstructured.Unstructured) (keys []string) {
 	for _, s := range entries(binding.Object, "subjects") {
 		keys = append(keys, key(s["kind"], s["namespace"], s["name"]))
@@ -123,7 +125,7 @@ func subjectsOf(binding *unstructured.Unstructured) (keys []string) {
 	return keys
 }
 
-// entries returns a list of objects; none where it is not there.
+// entries returns a list of objects, or none if the field does not exist.
 func entries(o map[string]any, path ...string) (list []map[string]any) {
 	values, _, _ := unstructured.NestedSlice(o, path...)
 	for _, v := range values {
@@ -132,7 +134,7 @@ func entries(o map[string]any, path ...string) (list []map[string]any) {
 	return list
 }
 
-// need fails the test for something that is missing and no exception.
+// need fails the test if an object is missing and no exception permits that.
 func (in *installation) need(there bool, what, user string) {
 	in.t.Helper()
 	if !there {
@@ -143,7 +145,7 @@ func (in *installation) need(there bool, what, user string) {
 	}
 }
 
-// check notes in rows which ones of [needs] it has checked.
+// check checks all objects and records in rows which rows of [needs] it has checked.
 func (in *installation) check(rows map[string]bool) {
 	in.t.Helper()
 	for self, o := range in.objects {
@@ -174,7 +176,7 @@ func (in *installation) check(rows map[string]bool) {
 	}
 }
 
-// checkBinding wants the role with a container's name to be for the container's account alone.
+// checkBinding checks that role and accounts exist, and that a container's role is bound only to its account.
 func (in *installation) checkBinding(self string, o *unstructured.Unstructured) {
 	in.t.Helper()
 	role, subjects := roleOf(o), subjectsOf(o)
@@ -189,7 +191,7 @@ func (in *installation) checkBinding(self string, o *unstructured.Unstructured) 
 	}
 }
 
-// checkContainer wants an account, and the rights for each flag.
+// checkContainer checks that the account exists, and has the permissions for each flag.
 func (in *installation) checkContainer(c container, rows map[string]bool) {
 	in.t.Helper()
 	in.need(in.objects[c.account] != nil, c.account, "container "+c.name)
@@ -208,10 +210,10 @@ func (in *installation) checkContainer(c container, rows map[string]bool) {
 	}
 }
 
-// restricted finds the accounts in an expression: with namespace, or by the end of the name.
+// restricted matches the accounts in an expression: with a namespace, or by the end of the name.
 var restricted = regexp.MustCompile(`system:serviceaccount:([a-z0-9-]+):([a-z0-9-]+)|endsWith\(':([a-z0-9-]+)'\)`)
 
-// checkPolicy wants a policy to restrict accounts that exist.
+// checkPolicy checks that a policy restricts existing accounts.
 func (in *installation) checkPolicy(self string, o *unstructured.Unstructured) {
 	in.t.Helper()
 	found := 0
@@ -219,7 +221,7 @@ func (in *installation) checkPolicy(self string, o *unstructured.Unstructured) {
 		for _, m := range restricted.FindAllStringSubmatch(fmt.Sprint(condition["expression"]), -1) {
 			found++
 			wanted := key("ServiceAccount", m[1], m[2]+m[3])
-			if m[3] != "" { // in whatever namespace
+			if m[3] != "" { // in any namespace
 				for k := range in.objects {
 					if strings.HasPrefix(k, "ServiceAccount ") && strings.HasSuffix(k, "/"+m[3]) {
 						wanted = k
@@ -232,7 +234,7 @@ func (in *installation) checkPolicy(self string, o *unstructured.Unstructured) {
 	in.need(found > 0, "account of "+self, self)
 }
 
-// checkSelector wants a selector to find pods of ours in a namespace.
+// checkSelector checks that a selector matches pods of ours in a namespace.
 func (in *installation) checkSelector(self, namespace string, selector any) {
 	in.t.Helper()
 	wanted, _, err := unstructured.NestedStringMap(map[string]any{"selector": selector}, "selector", "matchLabels")

@@ -16,14 +16,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// installer installs the deploy folder of a checkout, over what is there.
+// installer installs the deploy folder of a checkout over an existing installation.
 type installer struct {
 	name      string
 	namespace string // of Argo CD
 	install   func(t *testing.T, root string)
 	back      func(t *testing.T, root string)
 	uninstall func(t *testing.T, root string)
-	leaves    bool // what only the other version has
+	leaves    bool // whether objects of the other version remain
 }
 
 func byKustomize(overlay, namespace string) installer {
@@ -38,7 +38,7 @@ func byKustomize(overlay, namespace string) installer {
 	}}
 }
 
-// byHelm upgrades as somebody does who set a value at the installation.
+// byHelm returns an installer of a user who set a value at the installation.
 func byHelm() installer {
 	helm := func(t *testing.T, args ...string) {
 		t.Helper()
@@ -69,9 +69,8 @@ func byHelm() installer {
 	}
 }
 
-// Manifests and chart of the release before are upgraded to those of this checkout and
-// go back, each way with reports in store. What comes out is what a new installation
-// makes, and no report is lost or becomes one that cannot be written any more.
+// The test upgrades from the previous release to this checkout and goes back, with stored reports. After each
+// step the objects equal those of a new installation. No report is lost, and each can still be written.
 func TestUpgradeFromTheReleaseBefore(t *testing.T) {
 	release, err := before.Open(t.Context())
 	if err != nil {
@@ -115,7 +114,7 @@ func upgradeAndBack(t *testing.T, by installer, old, current string) {
 
 	by.install(t, current)
 	keep(t, by.namespace, reports)
-	if by.leaves { // kubectl apply leaves what is no longer shipped, see CHANGELOG.md
+	if by.leaves { // kubectl apply does not delete objects that are no longer shipped, see CHANGELOG.md
 		kubectl(t, "delete", "networkpolicy", "--ignore-not-found", "-n", "open-cluster-management", "multicluster-integrations-search")
 	}
 	by.uninstall(t, current)
@@ -126,8 +125,7 @@ func upgradeAndBack(t *testing.T, by installer, old, current string) {
 
 const reportCRD = "multiclusterapplicationsetreports.apps.open-cluster-management.io"
 
-// contents returns what is there of ours without what the API server and its
-// controllers add.
+// contents returns the installed objects without the fields that the API server and its controllers add.
 func contents(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	kinds, _ := kubectl(t, "api-resources", "--verbs=list", "--output=name")
@@ -157,8 +155,8 @@ func contents(t *testing.T) map[string]map[string]any {
 	return all
 }
 
-// same compares what is there with the objects of a new installation. kubectl removes
-// nothing: with it, what only the other version has may be left.
+// same compares the installed objects with those of a new installation. kubectl deletes nothing, so with it
+// objects of only the other version may remain.
 func (by installer) same(t *testing.T, when string, want, other map[string]map[string]any) {
 	t.Helper()
 	got := contents(t)
@@ -174,7 +172,7 @@ func (by installer) same(t *testing.T, when string, want, other map[string]map[s
 	}
 }
 
-// store makes a report with all that one may hold, and remembers its content.
+// store creates a report with all possible fields, and stores its content.
 func store(t *testing.T, ns, name string, reports map[string]string) {
 	t.Helper()
 	applyText(t, `{apiVersion: apps.open-cluster-management.io/v1alpha1, kind: MulticlusterApplicationSetReport, metadata: {name: `+name+`, namespace: `+ns+`}, statuses: {
@@ -185,7 +183,7 @@ func store(t *testing.T, ns, name string, reports map[string]string) {
 	reports[name] = statusesOf(t, ns, name)
 }
 
-// keep fails the test unless every report is as it was stored, and can be written.
+// keep fails the test if a report has changed or cannot be written.
 func keep(t *testing.T, ns string, reports map[string]string) {
 	t.Helper()
 	for name, want := range reports {

@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// The three binaries do their work with the command lines, and nothing but the
-// rights, that deploy/ gives them. The managed cluster is played by this test.
+// The three binaries work with the command lines of deploy/, and with no other permissions than those of
+// deploy/. This test acts as the managed clusters.
 func TestRunsWithItsOwnRights(t *testing.T) {
 	needNamespace(t, "argocd")
 	apply(t, deployPath("install.yaml"))
@@ -27,7 +27,7 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	prometheus, prometheusToken := startPrometheus(t, all)
 
 	w := world{t}
-	// Strangers have names that are ours by right: a cluster Secret and a report.
+	// Other users have created objects with our names: a cluster Secret and a report.
 	applyText(t, `{apiVersion: v1, kind: Secret, metadata: {name: cluster2-cluster-secret, namespace: argocd}}`)
 	applyText(t, `{apiVersion: apps.open-cluster-management.io/v1alpha1, kind: MulticlusterApplicationSetReport, metadata: {name: taken, namespace: argocd}, statuses: {}}`)
 	w.cluster("cluster1")
@@ -60,7 +60,7 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	w.eventuallyThere("secrets", "argocd", "-l", "env=prod")
 	kubectl(t, "-n", "argocd", "annotate", "application.argoproj.io", "cluster1-guestbook", "argocd.argoproj.io/refresh=normal")
 	w.eventuallyField("application.argoproj.io", "argocd", "cluster1-guestbook", `{.metadata.annotations.argocd\.argoproj\.io/refresh}`, "", func() {
-		w.answer("cluster1", work, "Healthy", "Synced") // what was asked for is done once the agent has applied it
+		w.answer("cluster1", work, "Healthy", "Synced") // the agent reports the applied refresh
 	})
 	w.tenant("team-a", "cluster2")
 	kubectl(t, "-n", "argocd", "delete", "application.argoproj.io", "--all", "--wait", "--timeout=60s")
@@ -75,8 +75,8 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	t.Run("Rotation", func(t *testing.T) { checkRotation(t, prometheus, prometheusToken, all) })
 }
 
-// world plays what surrounds the hub: placement, the ApplicationSet controller and
-// the managed clusters' agents.
+// world acts as the components around the hub: placement, the ApplicationSet controller and the agents of the
+// managed clusters.
 type world struct{ t *testing.T }
 
 func (w world) cluster(name string) {
@@ -86,7 +86,7 @@ func (w world) cluster(name string) {
 	w.available(name, "True")
 }
 
-// available says whether the hub hears of a cluster.
+// available sets whether a cluster is available on the hub.
 func (w world) available(name, status string) {
 	w.t.Helper()
 	available := condition("ManagedClusterConditionAvailable")
@@ -107,7 +107,7 @@ func (w world) decide(cluster string) {
 	w.status("placementdecision", "argocd", "guestbook-1", map[string]any{"decisions": []any{map[string]any{"clusterName": cluster, "reason": ""}}})
 }
 
-// application makes what the ApplicationSet controller would make of the example.
+// application creates an Application like the ApplicationSet controller would from the example.
 func (w world) application(name, cluster, set string, finalizers ...string) {
 	w.t.Helper()
 	uid, _ := kubectl(w.t, "-n", "argocd", "get", "applicationset", set, "-o", "jsonpath={.metadata.uid}")
@@ -131,8 +131,8 @@ func (w world) application(name, cluster, set string, finalizers ...string) {
 	applyText(w.t, string(content))
 }
 
-// massDeletion creates Applications of an ApplicationSet and, once they are delivered, deletes them
-// all, which is more than the budget allows.
+// massDeletion creates Applications of an ApplicationSet and deletes them all after their delivery, which
+// exceeds the deletion budget.
 func (w world) massDeletion(cluster, set string, n int) {
 	w.t.Helper()
 	names := make([]string, n)
@@ -147,8 +147,8 @@ func (w world) massDeletion(cluster, set string, n int) {
 	kubectl(w.t, append([]string{"-n", "argocd", "delete", "application.argoproj.io"}, names...)...)
 }
 
-// tenant delivers an Application outside the Argo CD namespace, and removes the delivery by taking
-// the namespace out of its project.
+// tenant delivers an Application outside the Argo CD namespace. Then it removes the namespace from the
+// AppProject, and propagation deletes the ManifestWork.
 func (w world) tenant(namespace, cluster string) {
 	w.t.Helper()
 	needNamespace(w.t, namespace)
@@ -172,7 +172,7 @@ func (w world) work(cluster string) string {
 	return name
 }
 
-// answer gives a ManifestWork the status that the work agent would give it.
+// answer writes the status of a ManifestWork like the work agent.
 func (w world) answer(cluster, work, health, sync string) {
 	w.t.Helper()
 	out, _ := kubectl(w.t, "-n", cluster, "get", "manifestwork", work, "-o", "json")
@@ -256,7 +256,7 @@ func (w world) eventuallyGone(kind, ns string, args ...string) {
 	eventually(w.t, fmt.Sprintf("no %s in %s %v", kind, ns, args), func() (bool, string) { s := w.names(kind, ns, args...); return s == "", s })
 }
 
-// eventuallyField waits for a field's value; meanwhile are what others do until then.
+// eventuallyField waits until a field has a value. It calls the functions in meanwhile before each check.
 func (w world) eventuallyField(kind, ns, name, path, want string, meanwhile ...func()) {
 	w.t.Helper()
 	eventually(w.t, fmt.Sprintf("%s %s/%s to have %s = %q", kind, ns, name, path, want), func() (bool, string) {

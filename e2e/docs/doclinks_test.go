@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// bracketed is a doc link: an identifier in brackets that follows no word, unlike the key of a map.
+// bracketed is a doc link: an identifier in brackets. A bracket after a word is the key of a map.
 var bracketed = regexp.MustCompile(`(?:^|[^\w])\[\*?([A-Za-z]\w*(?:\.\w+){0,2})\]`)
 
 const module = "open-cluster-management.io/multicluster-integrations/"
@@ -29,7 +29,7 @@ type goPackage struct {
 	symbols map[string]bool // Name, and Type.Name for methods and fields
 }
 
-// A link that resolves to nothing is shown with its brackets, and its reader searches for it in vain.
+// A doc link without a target is shown with its brackets, and readers search for it without success.
 func TestDocLinksResolve(t *testing.T) {
 	set := token.NewFileSet()
 	packages := map[string]*goPackage{} // by import path
@@ -79,9 +79,9 @@ func TestDeadLinks(t *testing.T) {
 	}
 }
 
-// deadLinks returns the links in the text of a comment whose name does not exist. A name that is not
-// exported counts as a link, although only an editor can follow it. A name of another
-// module's package is not looked up.
+// deadLinks returns the links in the text of a comment whose name does not exist. An unexported name counts
+// as a link, although only an editor can follow it. deadLinks does not check names in other modules'
+// packages.
 func deadLinks(text, at string, file *ast.File, packages map[string]*goPackage) []string {
 	imports := map[string]string{}
 	for _, spec := range file.Imports {
@@ -112,7 +112,7 @@ func deadLinks(text, at string, file *ast.File, packages map[string]*goPackage) 
 	return dead
 }
 
-// symbolsOf returns what a link can name in a file: Name, and Type.Name of a method or field.
+// symbolsOf returns the possible targets of links in a file: Name, and Type.Name of a method or field.
 func symbolsOf(file *ast.File) map[string]bool {
 	out := map[string]bool{}
 	add := func(prefix string, names ...*ast.Ident) {

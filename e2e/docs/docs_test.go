@@ -18,8 +18,7 @@ import (
 
 const root = "../.."
 
-// files lists the files of the repository with an ending, also those that are not
-// committed yet.
+// files returns the files of the repository that match a pattern, including uncommitted files.
 func files(t *testing.T, pattern string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", pattern).Output()
@@ -85,7 +84,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// A module that no tool updates grows old unseen.
+// Dependabot updates every module. Otherwise a module would become outdated without notice.
 func TestEveryModuleIsUpdated(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, ".github", "dependabot.yml"))
 	if err != nil {
@@ -117,8 +116,8 @@ func TestEveryModuleIsUpdated(t *testing.T) {
 	}
 }
 
-// A tag of an action can be moved, a commit cannot. CodeQL is GitHub's own scanner, used
-// without any right but to write its findings; its major version's tag is followed.
+// Workflows pin actions to a commit, because a tag can be moved. CodeQL is GitHub's own scanner and may only
+// write its findings, so workflows follow the tag of its major version.
 func TestEveryActionIsPinned(t *testing.T) {
 	uses := regexp.MustCompile(`(?m)^\s*(?:- )?uses:\s*(.+)$`)
 	pinned := regexp.MustCompile(`^(\./\S+|github/codeql-action/[a-z]+@v\d+|[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$`)

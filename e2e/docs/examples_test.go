@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Argo CD leaves out of its tree what an AppProject does not allow: the examples allow what their
-// Deployments make, so that a user finds the pods.
+// Argo CD hides resources in its tree that the AppProject does not permit. So the examples also permit the
+// resources of their Deployments, and a user finds the pods.
 func TestExamplesShowThePodsOfDeployments(t *testing.T) {
 	projects := 0
 	for _, name := range files(t, "deploy/examples/*.yaml") {

@@ -35,8 +35,8 @@ func Links(text string) []string {
 	return out
 }
 
-// Anchors returns what a link into a Markdown text may name after "#", as forges make
-// it from the headings.
+// Anchors returns the possible fragments of a link into a Markdown text, as forges derive them from the
+// headings.
 func Anchors(text string) map[string]bool {
 	text = fence.ReplaceAllString(text, "")
 	out := map[string]bool{}
@@ -55,8 +55,8 @@ func Anchors(text string) map[string]bool {
 	return out
 }
 
-// Broken returns the links of the Markdown file at path, below root, that lead nowhere.
-// Links out of the repository are not followed.
+// Broken returns the links without a target in the Markdown file at path, below root. It does not check links
+// that lead out of the repository.
 func Broken(root, path string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil {
@@ -79,7 +79,7 @@ func Broken(root, path string) ([]string, error) {
 	return out, nil
 }
 
-// follow says why a relative link leads nowhere, or nothing.
+// follow returns why a relative link has no target, or "".
 func follow(root, from string, target *url.URL) string {
 	to := from
 	if target.Path != "" {

@@ -13,14 +13,14 @@ import (
 const (
 	sentenceWords = 25
 	cellWords     = 40
-	// longSentences and longCells are how many longer ones all pages may have together. Lower them
+	// longSentences and longCells are the permitted numbers of longer ones in all pages together. Lower them
 	// with each page that is rewritten.
 	longSentences = 5
 	longCells     = 0
 	howToLines    = 120
 )
 
-// pages returns what users read: decisions are for maintainers.
+// pages returns the pages for users. The decision records are for maintainers.
 func pages(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -58,7 +58,8 @@ func TestCellsAreShort(t *testing.T) {
 	}
 }
 
-// A how-to page is read while something else is on one's mind. Flags that make generate writes do not count.
+// Readers use a how-to page during other work, so it has to be short. Flags that make generate writes do not
+// count.
 func TestHowToPagesAreShort(t *testing.T) {
 	for _, name := range []string{
 		"private-repositories", "from-basic-pull", "migrate-appsubscription", "push", "placement", "liveview", "rendered", "argocd-on-clusters", "deletion-budget",

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A controller that runs through a restore removes what is not back yet. The first step stops every
-// Deployment of one namespace: this project ships none elsewhere on the hub.
+// A controller that runs during a restore deletes objects whose owners are not restored yet. The first step
+// stops every Deployment of one namespace, and this project ships no Deployment elsewhere on the hub.
 func TestRestore_stopsEveryController(t *testing.T) {
 	page := read(t, "docs/restore.md")
 	_, steps, _ := strings.Cut(page, "\n## Restore\n")
@@ -41,7 +41,7 @@ func TestRestore_stopsEveryController(t *testing.T) {
 			switch o.Metadata.Namespace {
 			case "multicluster-integrations":
 				names[o.Metadata.Name] = true
-			case "multicluster-integrations-observer": // on managed clusters, and deletes nothing
+			case "multicluster-integrations-observer": // runs on managed clusters, and deletes nothing
 			default:
 				t.Errorf("%s: Deployment %s is in namespace %q, where the first step does not stop it", file, o.Metadata.Name, o.Metadata.Namespace)
 			}

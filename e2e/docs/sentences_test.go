@@ -9,15 +9,16 @@ import (
 )
 
 var (
-	// generated is what make generate writes into a page.
+	// generated is the text that make generate writes into a page.
 	generated = regexp.MustCompile(`(?s)<!-- flags of \w+ -->.*?<!-- end of flags -->`)
 	item      = regexp.MustCompile(`^\s*(?:[*-]|\d+\.) `)
-	// sentenceEnd has no colon and no semicolon: a sentence that goes on after one is as hard to read.
+	// sentenceEnd has no colon and no semicolon, because a sentence that continues after them is hard to
+	// read.
 	sentenceEnd = regexp.MustCompile(`[.!?][*)"]* `)
 )
 
-// sentencesOver returns the sentences of a Markdown text with more than limit words. Headings,
-// tables and code blocks have none. An item of a list begins a sentence.
+// sentencesOver returns the sentences of a Markdown text with more than limit words. It ignores headings,
+// tables and code blocks. An item of a list begins a sentence.
 func sentencesOver(text string, limit int) []string {
 	var out []string
 	var paragraph []string

@@ -24,7 +24,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// The README is what a stranger reads first.
+// The README is the first page for a new reader, so it is short.
 func TestREADMEIsShort(t *testing.T) {
 	text := read(t, "README.md")
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -56,7 +56,7 @@ func TestEveryPageIsInItsIndex(t *testing.T) {
 	}
 }
 
-// The builder of the website is no part of the tests: this holds what it would refuse.
+// The tests do not include the builder of the website. This test finds what the builder would reject.
 func TestWebsiteHasEveryPage(t *testing.T) {
 	var site struct {
 		Docs string `json:"docs_dir"`
@@ -94,8 +94,8 @@ func TestWebsiteHasEveryPage(t *testing.T) {
 	}
 }
 
-// Steps of the architecture are links to code whose text is the name of a function or
-// type: when it moves or is renamed, the page follows.
+// The steps of the architecture are links to code, and their text is the name of a function or type. If the
+// code moves or is renamed, the page has to follow.
 func TestArchitectureNamesTheCode(t *testing.T) {
 	const page = "docs/architecture.md"
 	step := regexp.MustCompile("\\[`([\\w.]+)`\\]\\((\\S+\\.go)\\)")
@@ -107,7 +107,7 @@ func TestArchitectureNamesTheCode(t *testing.T) {
 		owner, name, method := strings.Cut(m[1], ".")
 		file := filepath.Join(path.Dir(page), m[2])
 		declared := regexp.MustCompile(`(?m)^(func|type) ` + owner + `\b`)
-		if method { // of that type, and no other's of the same name
+		if method { // the method of that type
 			declared = regexp.MustCompile(`(?m)^func \((\w+ )?\*?` + owner + `\b[^)]*\) ` + name + `\b`)
 		}
 		if !declared.MatchString(read(t, file)) {
@@ -116,7 +116,7 @@ func TestArchitectureNamesTheCode(t *testing.T) {
 	}
 }
 
-// A package that the page does not name is one that no reader finds.
+// The page names every package, so that readers can find it.
 func TestArchitectureNamesEveryPackage(t *testing.T) {
 	page := read(t, "docs/architecture.md")
 	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation|optional/\w+)/internal|shared)/\w+`)
@@ -138,7 +138,7 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 	}
 }
 
-// An operator who is called finds the same words in the alert and in the page.
+// An operator who reacts to an alert finds the same text in the alert and on the page.
 func TestAlertsHaveEveryRunbook(t *testing.T) {
 	page := plain(read(t, "docs/alerts.md"))
 	var rules struct {
@@ -175,8 +175,7 @@ func TestAlertsHaveEveryRunbook(t *testing.T) {
 
 var label = regexp.MustCompile(`\{\{ \$labels\.(\w+) \}\}`)
 
-// plain returns a text without Markdown's marks and with labels as people read them,
-// words one space apart.
+// plain returns a text without Markdown's marks, with readable labels and single spaces.
 func plain(text string) string {
 	text = label.ReplaceAllStringFunc(text, func(l string) string { return strings.ToUpper(label.FindStringSubmatch(l)[1]) })
 	return " " + strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ") + " "
@@ -218,7 +217,7 @@ func TestTroubleshootingHasEveryReason(t *testing.T) {
 	}
 }
 
-// What a binary prints with -h is in the page; that it is current, .ci/verify checks.
+// The page has the flags that each binary prints with -h. .ci/verify checks that they are current.
 func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
 	page := read(t, "docs/configuration.md") + read(t, "docs/liveview.md") + read(t, "docs/page.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md")
 	for _, main := range files(t, "*/main.go") {
@@ -232,7 +231,7 @@ func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
 	}
 }
 
-// An example that names a repository of nobody fails on the first try.
+// An example with a repository that does not exist would fail for each new user.
 func TestExamplesRunAsTheyAre(t *testing.T) {
 	sources := 0
 	url := regexp.MustCompile(`(?:repoURL|sourceRepos): (\S+)`)

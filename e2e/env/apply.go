@@ -79,8 +79,8 @@ func (c *Cluster) ApplyFiles(ctx context.Context, paths ...string) error {
 	return c.Apply(ctx, objects...)
 }
 
-// Apply applies objects in their order by server-side apply. It waits for a kind that the API
-// server does not serve yet, and for a namespace that does not exist yet.
+// Apply applies objects in their order by server-side apply. It waits for a kind that the API server does not
+// serve yet, and for a namespace that does not exist yet.
 func (c *Cluster) Apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for _, o := range objects {
 		err := c.patiently(ctx, "apply", o, func(ctx context.Context) error {
@@ -93,8 +93,8 @@ func (c *Cluster) Apply(ctx context.Context, objects ...*unstructured.Unstructur
 	return nil
 }
 
-// patiently writes an object. It retries while the API server does not serve its kind or does not
-// have its namespace, and if a busy machine responds too late.
+// patiently writes an object. It retries while the API server does not serve the kind or does not have the
+// namespace, and if a busy machine responds too late.
 func (c *Cluster) patiently(ctx context.Context, verb string, o *unstructured.Unstructured, write func(context.Context) error) error {
 	var failed error
 	err := Wait(ctx, c.Name+" to take it and to know its kind and namespace", func(ctx context.Context) (bool, string) {
@@ -112,8 +112,8 @@ func (c *Cluster) patiently(ctx context.Context, verb string, o *unstructured.Un
 	return nil
 }
 
-// install creates CRDs of other projects and waits until the API server serves them. They are
-// created, not applied: what apply would keep for later is as large as they are.
+// install creates CRDs of other projects and waits until the API server serves them. It does not apply them,
+// because apply would store a second copy of these large objects.
 func (c *Cluster) install(ctx context.Context, paths ...string) (err error) {
 	defer must.Return(&err)
 	crds := must.Get(ReadObjects(paths...))
@@ -146,8 +146,8 @@ func (c *Cluster) awaitServed(ctx context.Context, crds []*unstructured.Unstruct
 	return nil
 }
 
-// discovered reports whether discovery lists the kind of a CRD in each version, which it may do a
-// moment after the CRD is established. A binary that starts before that ends with an error.
+// discovered reports whether discovery lists the kind of a CRD in each version. Discovery may list the kind a
+// moment after the CRD is established, and a binary that starts before that exits with an error.
 func (c *Cluster) discovered(crd *unstructured.Unstructured) (bool, string) {
 	parsed := &apiextensionsv1.CustomResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(crd.Object, parsed); err != nil {

@@ -12,21 +12,20 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// Argo CD is one binary. Its name decides which component it runs.
+// argocdName returns the variable that selects a component of Argo CD's single binary.
 func argocdName(name string) string { return "ARGOCD_BINARY_NAME=argocd-" + name }
 
-// These are the intervals at which Argo CD checks for new commits, unless [Options.DefaultPoll]
-// keeps its default of three minutes. There is no webhook here.
+// These are the intervals at which Argo CD checks for new commits, unless [Options.DefaultPoll] keeps its
+// default of three minutes. The fleet has no webhook.
 const (
 	resyncSeconds      = 4
 	revisionExpiration = "2s"
-	// repoErrorSeconds is how long the hub's Argo CD does not report a source that it cannot
-	// render. The tests of rendered mode wait for errors of the plugin.
+	// repoErrorSeconds is how long the hub's Argo CD delays the error of a source that it cannot render. The
+	// tests of rendered mode wait for errors of the plugin.
 	repoErrorSeconds = "1"
 )
 
-// startRepoServer starts the repository server of a generation. It keeps no state
-// and needs no cluster.
+// startRepoServer starts the repository server of a generation. It is stateless and needs no cluster.
 func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoServer) (err error) {
 	defer must.Return(&err)
 	binary := must.Get(g.part("argocd"))
@@ -51,8 +50,8 @@ func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoS
 	return p.awaitHTTP(ctx, "http://"+local(ports[1])+"/healthz?full=true")
 }
 
-// serveRepository serves the repository under the address that the examples name,
-// for the repository servers that are to start.
+// serveRepository serves the repository under the address in the examples. The repository servers that start
+// later use it.
 func (f *Fleet) serveRepository(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	for i, g := range f.Processes.options.generations() {
@@ -68,21 +67,21 @@ func (f *Fleet) serveRepository(ctx context.Context) (err error) {
 	return startGitFront(f.Processes.ctx, port, certificate, repositories) //nolint:contextcheck // it is served until the fleet ends
 }
 
-// component is a part of Argo CD that talks to an API server, with the rights of its
-// ServiceAccount.
+// component is a component of Argo CD that uses an API server with the permissions of its ServiceAccount.
 type component struct {
-	name string // of the process
-	role string // which the binary has by the name that it is called by
-	// identity is a kubeconfig to use; "": one of the account in Argo CD's namespace of the fleet.
+	name string // name of the process
+	role string // role of the binary, which its name selects
+	// identity is the path of a kubeconfig. If it is empty, the component uses its account in the Argo CD
+	// namespace.
 	identity string
-	// binary is another build of it; "": the cluster's.
+	// binary is the path of another build. If it is empty, the cluster's Argo CD runs.
 	binary  string
 	install []string
 	env     []string
-	// repoFlag is how the repository server is named; "": --repo-server.
+	// repoFlag is the flag for the address of the repository server. The default is --repo-server.
 	repoFlag string
 	args     []string
-	// health answers once it is up; "": nothing does.
+	// health is the URL that answers when the component runs, or "".
 	health string
 }
 
@@ -110,13 +109,13 @@ func (f *Fleet) runArgoCD(ctx context.Context, c *Cluster, a component) (err err
 	return p.awaitHTTP(ctx, a.health)
 }
 
-// startApplications starts Argo CD's application controller of a cluster, with the rights
-// of an installation that manages no namespace but its own.
+// startApplications starts Argo CD's application controller of a cluster, with the permissions of an
+// installation that manages only its own namespace.
 func (f *Fleet) startApplications(ctx context.Context, c *Cluster) error {
 	return c.runController(ctx, f, component{install: []string{"argocd.yaml", "argocd-managed.yaml"}})
 }
 
-// runController starts an application controller. a has its prerequisites, its identity and further
+// runController starts an application controller. a contains its prerequisites, its identity and further
 // variables.
 func (c *Cluster) runController(ctx context.Context, f *Fleet, a component) error {
 	port, err := f.Processes.FreePort()
@@ -133,14 +132,14 @@ func (c *Cluster) runController(ctx context.Context, f *Fleet, a component) erro
 		args = append(args, "--repo-error-grace-period-seconds", repoErrorSeconds)
 	}
 	a.name, a.role, a.args, a.health = c.Name+"-argocd", "application-controller", args, "http://"+local(port)+"/healthz"
-	// it takes https://kubernetes.default.svc for the cluster of this kubeconfig
+	// With this variable the cluster of the kubeconfig is https://kubernetes.default.svc.
 	a.env = append([]string{"ARGOCD_FAKE_IN_CLUSTER=true", persistHealth(c == f.Hub)}, a.env...)
 	return f.runArgoCD(ctx, c, a)
 }
 
-// persistHealth makes an application controller store the health of every resource with its message
-// in the Application's status. 2.14 does that by default, and 3.x keeps it in Redis. The tests of
-// rendered mode read it on the hub.
+// persistHealth returns the variable that makes an application controller store the health of every resource
+// with its message in the Application's status. 2.14 does that by default, and 3.x keeps it in Redis. The
+// tests of rendered mode read it on the hub.
 func persistHealth(yes bool) string {
 	return "ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH=" + strconv.FormatBool(yes)
 }

@@ -22,8 +22,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// ArgoCDServer is the API server of the hub's Argo CD: what the UI, `argocd` and the
-// webhooks of git forges talk to. It authenticates requests with [Options.ArgoCDAccounts] only.
+// ArgoCDServer is the API server of the hub's Argo CD, which the UI, `argocd` and the webhooks of git forges
+// use. It authenticates requests with [Options.ArgoCDAccounts] only.
 type ArgoCDServer struct {
 	// Address is host:port, without TLS.
 	Address string
@@ -31,8 +31,8 @@ type ArgoCDServer struct {
 	fleet *Fleet
 }
 
-// StartArgoCDServer starts the API server of the hub's Argo CD with the webhook secrets
-// of forges, by their key in the Secret argocd-secret. It returns when it serves.
+// StartArgoCDServer starts the API server of the hub's Argo CD. secrets are the webhook secrets of forges, by
+// their key in the Secret argocd-secret. It returns when the server is healthy.
 func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string) (_ *ArgoCDServer, err error) {
 	defer must.Return(&err)
 	patch := must.Get(json.Marshal(map[string]any{"stringData": secrets}))
@@ -42,7 +42,7 @@ func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string
 	s := &ArgoCDServer{Address: local(ports[0]), fleet: f}
 	return s, f.runArgoCD(ctx, f.Hub, component{
 		name: "hub-argocd-server", role: "server", install: []string{"argocd-server.yaml"},
-		binary: os.Getenv("ARGOCD_WITH_UI"), // the same sources, built with the page
+		binary: os.Getenv("ARGOCD_WITH_UI"), // the same sources, built with the UI
 		env:    []string{"ARGOCD_TLS_DATA_PATH=" + f.Processes.path("git-tls"), "ARGOCD_FAKE_IN_CLUSTER=true"},
 		args: []string{
 			"--insecure", "--disable-auth=" + strconv.FormatBool(!f.Processes.options.ArgoCDAccounts), "--staticassets", "",
@@ -68,7 +68,7 @@ func (s *ArgoCDServer) CLI(ctx context.Context, args ...string) (_ string, err e
 	return string(out), nil
 }
 
-// Request asks the server's REST API, as its page does.
+// Request sends a request to the server's REST API, as the UI does.
 func (s *ArgoCDServer) Request(ctx context.Context, method, path, token string, body []byte) (_ []byte, _ int, err error) {
 	defer must.Return(&err)
 	r := must.Get(http.NewRequestWithContext(ctx, method, "http://"+s.Address+path, bytes.NewReader(body)))

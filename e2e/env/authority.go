@@ -23,15 +23,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// certificateLife is longer than any fleet lives.
+// certificateLife is longer than the life of any fleet.
 const certificateLife = 7 * 24 * time.Hour
 
-// ServiceAddress is the address of the Service "kubernetes" in every cluster, which pods use for
-// the API server. In the fleet nothing listens there.
+// ServiceAddress is the address of the Service "kubernetes" in every cluster, which pods use for the API
+// server. In the fleet no process listens there.
 const ServiceAddress = "10.96.0.1"
 
-// authority is a cluster's certificate authority. Each cluster has its own, so
-// that an identity of one is a stranger to the others.
+// authority is a cluster's certificate authority. Each cluster has a separate one, so that no cluster accepts
+// the identities of another.
 type authority struct {
 	name        string
 	certificate *x509.Certificate
@@ -57,8 +57,8 @@ func certificatePEM(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der})
 }
 
-// server returns a certificate for a server with names, on 127.0.0.1, and for the address that pods
-// of its cluster use.
+// server returns a certificate for a server with names on 127.0.0.1. It is also valid for the address that
+// pods of its cluster use.
 func (a *authority) server(names ...string) (pair, error) {
 	return a.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: names[0]}, DNSNames: names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(ServiceAddress)},

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A client has the identity of its certificate, for servers of the same authority and no others.
+// Only servers of the same authority accept a client certificate, and give the client its identity.
 func TestAuthority_isAStrangerToOthers(t *testing.T) {
 	var authorities []*authority
 	for _, name := range []string{"one", "other"} {

@@ -19,8 +19,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// startBacking starts what is behind the real parts: one etcd for every API server and, for a whole
-// fleet, a Redis for each Argo CD. Nothing in it is durable.
+// startBacking starts one etcd for every API server. For a whole fleet it also creates the git repository,
+// and starts a Redis for each Argo CD. Neither etcd nor Redis stores data durably.
 func (f *Fleet) startBacking(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	if f.etcd, err = f.Processes.startEtcd(ctx, "etcd"); err != nil || f.Processes.options.HubOnly {
@@ -80,8 +80,8 @@ func (ps *Processes) startRedis() (address string, err error) {
 	return server.Addr(), nil
 }
 
-// gitServer serves every repository below root for reading, by git's own http-backend from wherever this
-// machine's git keeps it.
+// gitServer serves every repository below root for reading. It uses git's own http-backend, wherever this
+// machine's git has it.
 func gitServer(ctx context.Context, root string) (http.Handler, error) {
 	path, err := exec.CommandContext(ctx, "git", "--exec-path").Output()
 	if err != nil {
@@ -92,8 +92,8 @@ func gitServer(ctx context.Context, root string) (http.Handler, error) {
 		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Git begins to answer before it has read a request to its end.
-		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1.1, which is all that is served, has it
+		// Git begins to answer before it has read the whole request.
+		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1.1, the only served version, supports it
 		backend.ServeHTTP(w, r)
 	}), nil
 }

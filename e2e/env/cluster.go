@@ -45,7 +45,7 @@ type Cluster struct {
 	authority *authority
 }
 
-// Scheme returns the kinds of the fleet's clients.
+// Scheme returns the scheme of the fleet's clients.
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -59,7 +59,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return s, nil
 }
 
-// newCluster makes a cluster's certificates, kubeconfig and client; nothing runs yet.
+// newCluster creates a cluster's certificates, kubeconfig and client configuration. It starts no process.
 func newCluster(name, folder string, port int) (_ *Cluster, err error) {
 	defer must.Return(&err)
 	a := must.Get(newAuthority(name))
@@ -77,7 +77,7 @@ func newCluster(name, folder string, port int) (_ *Cluster, err error) {
 	return c, nil
 }
 
-// connect makes the client; the API server has to answer by now.
+// connect creates the client. The API server must answer already.
 func (c *Cluster) connect() error {
 	scheme, err := Scheme()
 	if err != nil {

@@ -24,7 +24,7 @@ var (
 	}
 	hubControllers     = append(commonControllers[:len(commonControllers):len(commonControllers)], "certificatesigningrequest-signing-controller", "certificatesigningrequest-cleaner-controller")
 	managedControllers = append(commonControllers[:len(commonControllers):len(commonControllers)], "deployment-controller", "replicaset-controller", "endpoints-controller", "endpointslice-controller")
-	// nodeControllers are what a hub with a node needs besides.
+	// nodeControllers are the further controllers of a hub with a node.
 	nodeControllers = []string{
 		"deployment-controller", "replicaset-controller", "endpoints-controller", "endpointslice-controller", "disruption-controller",
 		"node-lifecycle-controller", "taint-eviction-controller", "root-ca-certificate-publisher-controller",
@@ -56,8 +56,8 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) (err error) {
 		binary, "--etcd-servers=" + f.etcd, "--etcd-prefix=/" + c.Name,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.port), "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
 		"--tls-cert-file=" + file("server.crt"), "--tls-private-key-file=" + file("server.key"), "--client-ca-file=" + file("ca.crt"),
-		// without these two flags, every client that reads the front proxy's CA logs errors every
-		// few seconds
+		// Without these two flags, every client that reads the front proxy's CA logs errors every few
+		// seconds.
 		"--requestheader-client-ca-file=" + file("ca.crt"), "--requestheader-allowed-names=front-proxy",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + file("tokens.key"),
 		"--service-account-signing-key-file=" + file("tokens.key"), "--service-cluster-ip-range=10.96.0.0/16",

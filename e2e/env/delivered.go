@@ -25,17 +25,16 @@ import (
 )
 
 const (
-	// ArgoCDController is the StatefulSet that is Argo CD, and its program.
+	// ArgoCDController is the name of Argo CD's StatefulSet and of its program.
 	ArgoCDController = "argocd-application-controller"
-	// delivered is an annotation of what deploy/examples/argocd-on-clusters brings.
+	// delivered is an annotation of the objects in deploy/examples/argocd-on-clusters.
 	delivered = "addon.open-cluster-management.io/deletion-orphan"
 	// kubeletPeriod is the interval of the simulated kubelet and scheduler.
 	kubeletPeriod = 100 * time.Millisecond
 )
 
-// Bind plays the scheduler for a cluster's pods with these labels until ctx ends. The fleet has no
-// scheduler, and kwok runs the pods of its node. Pods of other Deployments name that node
-// themselves.
+// Bind acts as the scheduler for a cluster's pods with the given labels until ctx ends. The fleet has no
+// scheduler, and kwok runs the pods of its node. Pods of other Deployments name that node themselves.
 func (c *Cluster) Bind(ctx context.Context, pods client.MatchingLabels) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		var list corev1.PodList
@@ -44,16 +43,16 @@ func (c *Cluster) Bind(ctx context.Context, pods client.MatchingLabels) {
 		}
 		for i := range list.Items {
 			if p := &list.Items[i]; p.Spec.NodeName == "" && p.DeletionTimestamp.IsZero() {
-				// A pod that was deleted meanwhile needs no node.
+				// A pod that was deleted in the meantime needs no node.
 				_ = c.Client.SubResource("binding").Create(ctx, p, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: NodeName}})
 			}
 		}
 	}, kubeletPeriod)
 }
 
-// playArgoCD plays the parts that run a delivered Argo CD, until the fleet ends: the scheduler, and
-// the StatefulSet controller and kubelet of its application controller. It marks the controller as
-// ready when its probe succeeds.
+// playArgoCD acts as the components that run a delivered Argo CD, until the fleet ends. These are the
+// scheduler, and the StatefulSet controller and kubelet of the application controller. It marks the
+// controller as ready when its probe succeeds.
 func (c *Cluster) playArgoCD(f *Fleet) {
 	for _, name := range []string{"argocd-redis", "argocd-repo-server"} {
 		go c.Bind(f.Processes.ctx, client.MatchingLabels{"app.kubernetes.io/name": name})
@@ -78,7 +77,7 @@ func (c *Cluster) playArgoCD(f *Fleet) {
 		if running == nil {
 			err := c.runDelivered(ctx, f, set)
 			if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
-				return // objects that the pod needs come later
+				return // the pod needs objects that do not exist yet
 			}
 			if err != nil {
 				f.Processes.fail(fmt.Errorf("run the Argo CD that was delivered to %s: %w", c.Name, err))
@@ -94,10 +93,9 @@ func (c *Cluster) playArgoCD(f *Fleet) {
 	}, kubeletPeriod)
 }
 
-// runDelivered starts Argo CD's application controller of a cluster from the delivered StatefulSet:
-// with the rights of its ServiceAccount, its arguments, and the variables from the cluster's
-// ConfigMaps. Redis and the repository server are the fleet's, where a pod would use the cluster's
-// DNS.
+// runDelivered starts Argo CD's application controller of a cluster from the delivered StatefulSet. It uses
+// the StatefulSet's ServiceAccount and arguments, and the variables from the cluster's ConfigMaps. Redis and
+// the repository server are the fleet's, where a pod would use the cluster's DNS.
 func (c *Cluster) runDelivered(ctx context.Context, f *Fleet, set *appsv1.StatefulSet) (err error) {
 	defer must.Return(&err)
 	pod := set.Spec.Template.Spec
@@ -107,13 +105,13 @@ func (c *Cluster) runDelivered(ctx context.Context, f *Fleet, set *appsv1.Statef
 	for _, name := range []string{"applications.argoproj.io", "appprojects.argoproj.io"} {
 		definition := &metav1.PartialObjectMetadata{}
 		definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-		must.OK(c.Client.Get(ctx, client.ObjectKey{Name: name}, definition)) // without it the container would end, again and again
+		must.OK(c.Client.Get(ctx, client.ObjectKey{Name: name}, definition)) // without it the container would exit again and again
 	}
 	container := pod.Containers[0]
 	if name := filepath.Base(container.Args[0]); name != ArgoCDController || len(container.Args) > 1 {
 		return fmt.Errorf("StatefulSet %s runs %q", set.Name, container.Args)
 	}
-	// Redis and its password are the fleet's, and the folder is one of the image.
+	// Redis and its password are the fleet's, and the cache folder exists only in the image.
 	variables := must.Get(c.Environment(ctx, set.Namespace, container, "REDIS", "KUBECACHEDIR"))
 	identity := must.Get(f.Processes.identity(ctx, c, set.Namespace, pod.ServiceAccountName, fleetLife))
 	var environment []string
@@ -123,8 +121,8 @@ func (c *Cluster) runDelivered(ctx context.Context, f *Fleet, set *appsv1.Statef
 	return c.runController(ctx, f, component{identity: identity, env: environment})
 }
 
-// Environment returns the variables of a pod's container by name, with the values of its ConfigMaps
-// and Secrets. It leaves out those that begin with one of without.
+// Environment returns the variables of a pod's container by name, with the values of its ConfigMaps and
+// Secrets. It omits the variables that begin with one of without.
 func (c *Cluster) Environment(ctx context.Context, namespace string, container corev1.Container, without ...string) (map[string]string, error) {
 	all := map[string]string{}
 	for _, v := range container.Env {

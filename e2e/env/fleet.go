@@ -10,7 +10,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 )
 
-// folderPrefix begins the name of every fleet's folder.
+// folderPrefix is the prefix of the name of every fleet's folder.
 const folderPrefix = "multicluster-integrations-fleet-"
 
 // Fleet is a running fleet.
@@ -19,28 +19,27 @@ type Fleet struct {
 	Hub *Cluster
 	// Managed are the managed clusters, in the order of [Options].
 	Managed []*Cluster
-	// Git is the repository that the examples name; nil with [Options.HubOnly].
+	// Git is the repository in the examples. It is nil with [Options.HubOnly].
 	Git *Repository
 	// Search is the stand-in for search v2, which runs in this process. It is nil with
 	// [Options.HubOnly].
 	Search *search.Server
-	// GitProxy is the HTTPS proxy by which this machine reaches [RepositoryURL]; repository
-	// servers use it.
+	// GitProxy is the HTTPS proxy through which repository servers reach [RepositoryURL] on this machine.
 	GitProxy string
 
-	// Processes are all that run but Search.
+	// Processes are all processes except Search, which runs in this process.
 	Processes *Processes
 	// Product starts and stops the product's binaries.
 	Product *Product
 
-	// etcd is where it listens.
+	// etcd is its URL.
 	etcd string
-	// redis is one for each Argo CD: of every managed cluster, then of the repository servers.
+	// redis are the addresses for each Argo CD: of the managed clusters, then of the repository servers.
 	redis       []string
 	repoServers map[generation]*repoServer
 }
 
-// Stop ends every process and removes the folder. It may be called again.
+// Stop ends every process and removes the folder. Further calls have no effect.
 func (f *Fleet) Stop() error {
 	f.Processes.cancel(errStopped)
 	f.Processes.workers.Wait()
@@ -56,10 +55,10 @@ var errStopped = errors.New("the fleet was stopped")
 // Rendered reports whether the fleet runs rendered mode, see [Options].
 func (f *Fleet) Rendered() bool { return f.Processes.options.Rendered }
 
-// GitOpsClusters reports whether clusters are registered by GitOpsClusters, see [Options].
+// GitOpsClusters reports whether gitopscluster registers the clusters, see [Options].
 func (f *Fleet) GitOpsClusters() bool { return f.Processes.options.GitOpsClusters }
 
-// Cluster returns a managed cluster, or the hub, by its name; nil if there is none.
+// Cluster returns a managed cluster, or the hub, by its name, or nil if it does not exist.
 func (f *Fleet) Cluster(name string) *Cluster {
 	for _, c := range append([]*Cluster{f.Hub}, f.Managed...) {
 		if c.Name == name {
@@ -69,15 +68,15 @@ func (f *Fleet) Cluster(name string) *Cluster {
 	return nil
 }
 
-// repoServer is a repository server for all clusters of its generation. Its address is set once
-// started is closed.
+// repoServer is a repository server for all clusters of its generation. Its address is set when started is
+// closed.
 type repoServer struct {
 	address string
 	redis   string
 	started chan struct{}
 }
 
-// await returns its address once it runs.
+// await returns the server's address when the server runs.
 func (s *repoServer) await(ctx context.Context) (address string, err error) {
 	select {
 	case <-s.started:

@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// parentVariable makes this test binary play the program that a test kills.
+// parentVariable makes this test binary run as the program that a test kills.
 const parentVariable = "FLEET_TEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// household is what a parent tells about its fleet.
+// household is what a parent reports about its fleet.
 type household struct {
 	Folder string
 	PIDs   []int
@@ -58,7 +58,7 @@ func parent() error {
 	select {}
 }
 
-// A program with a running fleet is killed: no process, port or folder is left.
+// When a program with a running fleet is killed, no process, port or folder remains.
 func TestKilledProgramLeavesNothing(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), parentVariable+"=1", "TMPDIR="+t.TempDir())
@@ -105,8 +105,7 @@ func accepts(t *testing.T, address string) bool {
 	return conn.Close() == nil
 }
 
-// The error of a failed start names the part that failed and has the end of its log. Only the logs
-// remain.
+// The error of a failed start names the failed process and contains the end of its log. Only the logs remain.
 func TestStart_failureNamesTheReason(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	_, err := env.Start(t.Context(), env.Options{HubOnly: true, Product: []string{}, APIServer: []string{"--no-such-flag"}})
@@ -124,8 +123,7 @@ func TestStart_failureNamesTheReason(t *testing.T) {
 	}
 }
 
-// What the caller sets in the environment of the hub's API server is there, and in that of
-// no other process.
+// The caller's variables are in the environment of the hub's API server, and of no other process.
 func TestEnvironmentOfAPIServer(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	const variable = "GOMEMLIMIT=9876543210"
@@ -149,8 +147,7 @@ func TestEnvironmentOfAPIServer(t *testing.T) {
 	}
 }
 
-// Fleets of different programs never use the same ports, and a stopped one gives
-// its own back.
+// Two fleets in parallel never use the same ports. A stopped fleet releases its ports.
 func TestTwoFleets(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	began := time.Now()

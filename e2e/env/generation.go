@@ -9,8 +9,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// generation distinguishes the newest Argo CD, Open Cluster Management and their CRDs from the
-// oldest supported ones. It is the suffix of the built parts' names.
+// generation distinguishes the newest Argo CD, Open Cluster Management and their CRDs from the oldest
+// supported ones. It is the suffix of the names of built components.
 type generation string
 
 const (
@@ -18,7 +18,7 @@ const (
 	oldest generation = "-old"
 )
 
-// part returns the path of a real part of the generation.
+// part returns the path of a real component of the generation.
 func (g generation) part(name string) (string, error) { return part(name + string(g)) }
 
 // crds returns the path of CRDs that the tools copied from the generation's modules.

@@ -16,21 +16,20 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// RepositoryURL is the address that the examples name. In a fleet Argo CD gets the repository
-// of the fleet from it, by TLS, through [startGitFront].
+// RepositoryURL is the address in the examples. In a fleet Argo CD gets the fleet's repository from it, over
+// TLS and through [startGitFront].
 const RepositoryURL = "https://" + gitHost + repositoryPath
 
-// repositoryPath is where the git server has the repository, below its root.
+// repositoryPath is the path of the repository below the git server's root.
 const repositoryPath = "/argoproj/argocd-example-apps.git"
 
-// Repository is the git repository that Applications come from, with a working copy. It is
-// safe for concurrent use.
+// Repository is the git repository of the Applications, with a working copy. It is safe for concurrent use.
 type Repository struct {
 	work string
 	mu   sync.Mutex // of the working copy
 }
 
-// newRepository makes the repository below root with two applications, guestbook and notes.
+// newRepository creates the repository below root with two applications, guestbook and notes.
 func newRepository(ctx context.Context, root string) (_ *Repository, err error) {
 	defer must.Return(&err)
 	r := &Repository{work: filepath.Join(root, "work")}
@@ -52,13 +51,13 @@ func newRepository(ctx context.Context, root string) (_ *Repository, err error) 
 	return r, err
 }
 
-// Commit writes files, by path, commits and pushes them to branch main, and returns the
-// revision. A file with no content is removed.
+// Commit writes files by path, commits and pushes them to branch main, and returns the revision. A file
+// without content is removed.
 func (r *Repository) Commit(ctx context.Context, message string, files map[string]string) (revision string, err error) {
 	return r.CommitTo(ctx, "main", message, files)
 }
 
-// CommitTo is [Repository.Commit] to another branch, which has all commits until then.
+// CommitTo is [Repository.Commit] to another branch, which then has all earlier commits.
 func (r *Repository) CommitTo(ctx context.Context, branch, message string, files map[string]string) (revision string, err error) {
 	defer must.Return(&err)
 	r.mu.Lock()

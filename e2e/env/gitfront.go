@@ -14,13 +14,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// gitHost is the host of the repository that the examples name.
+// gitHost is the host of the repository in the examples.
 const gitHost = "github.com"
 
-// startGitFront serves [RepositoryURL] from this machine until ctx ends, so that the examples
-// are applied as they are. port is the HTTPS proxy of the repository server. The proxy connects
-// gitHost to the git server here, whose certificate the repository server trusts, and refuses
-// every other host.
+// startGitFront serves [RepositoryURL] from this machine until ctx ends, so that the examples need no change.
+// port is the port of the HTTPS proxy of the repository servers. The proxy connects gitHost to the git server
+// here, whose certificate the repository servers trust, and rejects every other host.
 func startGitFront(ctx context.Context, port int, certificate tls.Certificate, repositories http.Handler) (err error) {
 	defer must.Return(&err)
 	listener := must.Get(new(net.ListenConfig).Listen(ctx, "tcp", local(port)))
@@ -37,10 +36,10 @@ func startGitFront(ctx context.Context, port int, certificate tls.Certificate, r
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n") // if the client has disconnected, the rest ends as well
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n") // if the client has disconnected, Connect ends as well
 		Connect(ctx, conn, git.Addr().String())
 	})}
-	context.AfterFunc(ctx, func() { _, _ = proxy.Close(), inner.Close() }) // clients that are still connected are ending too
+	context.AfterFunc(ctx, func() { _, _ = proxy.Close(), inner.Close() }) // connected clients are also ending
 	go func() { _ = proxy.Serve(listener) }()
 	go func() { _ = inner.Serve(tls.NewListener(git, config)) }()
 	return nil
@@ -52,7 +51,7 @@ func Connect(ctx context.Context, in net.Conn, to string) {
 	defer in.Close()
 	out, err := new(net.Dialer).DialContext(ctx, "tcp", to)
 	if err != nil {
-		return // as if nothing listened
+		return // as if no process listened there
 	}
 	defer out.Close()
 	ctx, done := context.WithCancel(ctx)

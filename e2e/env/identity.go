@@ -19,15 +19,14 @@ import (
 )
 
 const (
-	// shortLife is the shortest life that an API server gives a token.
+	// shortLife is the shortest lifetime that an API server gives a token.
 	shortLife = 10 * time.Minute
-	// fleetLife is for parts that read their token once.
+	// fleetLife is the lifetime for components that read their token once.
 	fleetLife = 24 * time.Hour
 )
 
-// identity writes a kubeconfig for a ServiceAccount of the cluster and returns its path. The token
-// is in a file next to it. It is renewed at half its life while the fleet runs, as a kubelet would
-// do.
+// identity writes a kubeconfig for a ServiceAccount of the cluster and returns its path. The token is in a
+// file next to it. identity renews the token at half its lifetime while the fleet runs, as a kubelet does.
 func (ps *Processes) identity(ctx context.Context, c *Cluster, namespace, account string, life time.Duration) (string, error) {
 	path := tokenFile(c, account)
 	if err := c.writeToken(ctx, namespace, account, path, life); err != nil {
@@ -45,7 +44,7 @@ func (ps *Processes) identity(ctx context.Context, c *Cluster, namespace, accoun
 			after := life / 2
 			if err := c.writeToken(ps.ctx, namespace, account, path, life); err != nil {
 				ps.options.Progress(err.Error())
-				after = 5 * time.Second // half of its life is left for retries
+				after = 5 * time.Second // half of the lifetime is left for retries
 			}
 			next.Reset(after)
 		}

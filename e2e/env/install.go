@@ -13,8 +13,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// installed is what installing Open Cluster Management and Argo CD would bring to
-// the clusters, as far as the fleet needs it.
+// installed are the objects that an installation of Open Cluster Management and Argo CD creates, as far as
+// the fleet needs them.
 //
 //go:embed install
 var installed embed.FS

@@ -11,20 +11,19 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Run runs another program as a process of the fleet, with PATH as the only variable from this
-// program's environment. It ends with the fleet. If it ends by itself, the fleet fails.
+// Run runs another program as a process of the fleet, with PATH as the only variable from this program's
+// environment. The process ends with the fleet. If it exits earlier, the fleet fails.
 func (ps *Processes) Run(ctx context.Context, name string, args ...string) (*Process, error) {
 	return ps.run(ctx, command{name: name, args: args})
 }
 
-// RunContainer is Run for a program with variables. If the program ends by itself, it is restarted
-// as by a kubelet, up to restarts times.
+// RunContainer is [Processes.Run] for a program with variables. If the program exits, RunContainer restarts
+// it like a kubelet, up to restarts times.
 func (ps *Processes) RunContainer(ctx context.Context, name string, variables []string, restarts int, args ...string) (*Process, error) {
 	return ps.run(ctx, command{name: name, args: args, env: variables, restarts: restarts})
 }
 
-// Part returns the path of a part that e2e/tools builds, or an error with the command that builds
-// it.
+// Part returns the path of a component that e2e/tools builds, or an error with the command that builds it.
 func Part(name string) (string, error) { return part(name) }
 
 // UserKubeconfig writes a kubeconfig for a user of the cluster and returns its path.
@@ -43,5 +42,5 @@ func (c *Cluster) userKubeconfig(file, user string, groups ...string) (string, e
 // CAFile returns the path of the certificate of the cluster's authority.
 func (c *Cluster) CAFile() string { return filepath.Join(c.folder, "ca.crt") }
 
-// Address returns where the cluster's API server listens, as host and port.
+// Address returns the address of the cluster's API server, as host and port.
 func (c *Cluster) Address() string { return strings.TrimPrefix(c.Config.Host, "https://") }

@@ -13,9 +13,9 @@ import (
 // hub.
 func (c *Cluster) HubKubeconfig() string { return filepath.Join(c.folder, "hub", "kubeconfig") }
 
-// StartProductOn starts one binary of the product with extra arguments on a hub, on which the
-// product is installed (see [Cluster.Install]) and the binary does not run. number distinguishes
-// its process ("propagation-<number>") from those of the pods. It returns when the binary is ready.
+// StartProductOn starts one binary of the product with extra arguments on a hub. The product must be
+// installed (see [Cluster.Install]), and the binary must not run there. number distinguishes the process
+// ("propagation-<number>") from those of the pods. It returns when the binary is ready.
 func (pr *Product) StartProductOn(ctx context.Context, hub *Cluster, name string, number int, arguments ...string) error {
 	identity, err := pr.processes.identity(ctx, hub, ProductNamespace, Account(name), shortLife)
 	if err != nil {
@@ -24,8 +24,8 @@ func (pr *Product) StartProductOn(ctx context.Context, hub *Cluster, name string
 	return pr.startReplica(ctx, name, pr.processes.options.Sources, identity, number, arguments...)
 }
 
-// StartStandby starts another replica of one binary of the product, with extra arguments and the
-// identity of the first one. number distinguishes its process ("aggregation-<number>").
+// StartStandby starts another replica of one binary of the product, with extra arguments and the identity of
+// the first replica. number distinguishes its process ("aggregation-<number>").
 func (pr *Product) StartStandby(ctx context.Context, name string, number int, arguments ...string) (*Process, error) {
 	if err := pr.startReplica(ctx, name, pr.processes.options.Sources, kubeconfigFile(pr.hub, Account(name)), number, arguments...); err != nil {
 		return nil, err
@@ -33,9 +33,9 @@ func (pr *Product) StartStandby(ctx context.Context, name string, number int, ar
 	return pr.processes.Get(fmt.Sprintf("%s-%d", name, number))
 }
 
-// StartPod starts another replica of the product's binaries, as in a separate pod. sources names
-// the checkout of each binary. number distinguishes its processes ("propagation-<number>") and its
-// folder of intermediate reports from those of other pods. It returns when all binaries are ready.
+// StartPod starts another replica of the product's binaries, as in a separate pod. sources names the checkout
+// of each binary. number distinguishes its processes ("propagation-<number>") and its folder of intermediate
+// reports from those of other pods. It returns when all binaries are ready.
 func (pr *Product) StartPod(ctx context.Context, number int, sources map[string]string) error {
 	stages := make([]stage, 0, len(sources))
 	for name, root := range sources {
@@ -46,12 +46,12 @@ func (pr *Product) StartPod(ctx context.Context, number int, sources map[string]
 	return parallel(ctx, stages...)
 }
 
-// StopPod asks the binaries of a pod to end, and waits for them.
+// StopPod stops the binaries of a pod and waits until they have exited.
 func (pr *Product) StopPod(ctx context.Context, number int) error {
 	stages := make([]stage, 0, len(pr.processes.options.Product))
 	for _, name := range pr.processes.options.Product {
 		if name == Page {
-			continue // has a pod of its own
+			continue // has a separate pod
 		}
 		stages = append(stages, func(ctx context.Context) error {
 			p, err := pr.processes.Get(fmt.Sprintf("%s-%d", name, number))

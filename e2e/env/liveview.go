@@ -13,21 +13,21 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// LiveView is the viewer of the hub; its observers are called "<cluster>-observer".
+// LiveView is the viewer on the hub. The observers are named "<cluster>-observer".
 const (
 	LiveView = "liveview"
 	observer = "observer"
 )
 
-// Views have Argo CD of the hub show pulled Applications: what deploy/components/liveview and
-// deploy/liveview install.
+// Views make the hub's Argo CD show pulled Applications, as an installation of deploy/components/liveview and
+// deploy/liveview does.
 type Views struct{ Fleet *Fleet }
 
 // HubRedis returns the address of the Redis of the hub's Argo CD.
 func (v Views) HubRedis() string { return v.Fleet.repoServers[newest].redis }
 
-// ManagedRedis returns the address of the Redis of a managed cluster's Argo CD, which its
-// application controller writes. It is "" for an unknown cluster.
+// ManagedRedis returns the address of the Redis that a managed cluster's application controller writes. It is
+// "" for an unknown cluster.
 func (v Views) ManagedRedis(name string) string {
 	for i, c := range v.Fleet.Managed {
 		if c.Name == name {
@@ -56,7 +56,7 @@ func (v Views) StartViewer(ctx context.Context, arguments ...string) (err error)
 	return v.run(ctx, LiveView, LiveView, identity, v.HubRedis(), arguments)
 }
 
-// startObserver installs deploy/liveview/observer.yaml, but for its pod, which is a process here.
+// startObserver installs deploy/liveview/observer.yaml and starts the observer as a process instead of a pod.
 func (v Views) startObserver(ctx context.Context, c *Cluster) (err error) {
 	defer must.Return(&err)
 	objects := must.Get(ReadObjects(filepath.Join(testkit.Root(), "deploy", "liveview", "observer.yaml")))

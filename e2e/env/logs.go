@@ -12,12 +12,12 @@ import (
 
 const (
 	logFolder = "log"
-	// tailLines is how much of a log an error shows.
+	// tailLines is the number of log lines in an error.
 	tailLines = 12
 	tailWidth = 250
 )
 
-// tail returns the last lines of a log, for an error to show.
+// tail returns the last lines of a log for an error.
 func tail(path string) string {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// LostHub is the hub of a fleet that loses everything.
+// LostHub is the hub of a fleet that can lose all its data.
 type LostHub struct{ Fleet *Fleet }
 
-// Replace sets the hub up anew at the same address. Its processes are killed. New ones start with an empty
-// etcd, where Open Cluster Management, Argo CD and the product are installed, but for live view, see
-// [Views.StartViewer]. Agents, git, Redis and search run on.
+// Replace sets the hub up again at the same address. It kills the hub's processes and starts new ones with an
+// empty etcd. It installs Open Cluster Management, Argo CD and the product, but not live view (see
+// [Views.StartViewer]). Agents, git, Redis and search continue to run.
 func (l LostHub) Replace(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	f := l.Fleet
@@ -32,7 +32,7 @@ func (l LostHub) Replace(ctx context.Context) (err error) {
 	return f.startHub(ctx, make(chan struct{}))
 }
 
-// ran reports whether a process is one of the hub's: a part of Open Cluster Management or Argo CD, or a
+// ran reports whether a process runs for the hub: a component of Open Cluster Management or Argo CD, or a
 // binary of the product.
 func (l LostHub) ran(process string) bool {
 	return slices.ContainsFunc(append([]string{l.Fleet.Hub.Name, LiveView}, l.Fleet.Processes.options.Product...), func(name string) bool {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Main runs a program until it ends or is interrupted, and exits with its result.
+// Main runs a program until it returns or is interrupted, and exits with its result.
 func Main(name string, run func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := run(WithParent(ctx))
@@ -44,9 +44,9 @@ func WithParent(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Use starts a fleet of freshly built binaries, passes it to use and stops it. The context of use
-// also ends when a part of the fleet ends by itself. If use fails without having been told to end,
-// the logs are kept, and the error has their path.
+// Use starts a fleet of freshly built binaries, calls use with it and stops it. The context of use also ends
+// when a process of the fleet exits on its own. If use fails without an interruption, Use keeps the logs and
+// returns their path in the error.
 func Use(ctx context.Context, o Options, use func(context.Context, *Fleet) error) (err error) {
 	if err := Build(ctx); err != nil {
 		return err
@@ -67,9 +67,8 @@ func Use(ctx context.Context, o Options, use func(context.Context, *Fleet) error
 
 var errTests = errors.New("tests failed")
 
-// RunTests runs tests on a fleet and returns the exit code for TestMain. ready prepares the fleet
-// before the first test, and may be nil. If the run is interrupted, everything in the fleet ends
-// with it.
+// RunTests runs tests on a fleet and returns the exit code for TestMain. ready prepares the fleet before the
+// first test, and may be nil. If the run is interrupted, the whole fleet ends with it.
 func RunTests(tests func() int, o Options, ready func(context.Context, *Fleet) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -102,8 +101,8 @@ func RunTests(tests func() int, o Options, ready func(context.Context, *Fleet) e
 	return 0
 }
 
-// NeedBinary returns an error unless binary, the value of -binary, is a file and beside exists.
-// beside is what else is needed of the checkout in which the binary was built.
+// NeedBinary returns an error unless binary, the value of -binary, and beside exist. beside is a further path
+// that is needed from the checkout in which the binary was built.
 func NeedBinary(binary, beside string) error {
 	if binary == "" {
 		return errors.New("-binary is empty: set it to the path of a binary in the checkout in which it was built")

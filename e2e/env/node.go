@@ -16,12 +16,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// NodeName is the node of every managed cluster. Pods name it themselves, because there is no
+// NodeName is the node of every managed cluster. Pods name it themselves, because the clusters have no
 // scheduler.
 const NodeName = "fake-1"
 
-// startNode starts kwok, which plays the node of a managed cluster, so that
-// Deployments become available.
+// startNode starts kwok, which acts as the node of a managed cluster, so that Deployments become available.
 func (ps *Processes) startNode(ctx context.Context, c *Cluster) (err error) {
 	defer must.Return(&err)
 	binary := must.Get(part("kwok"))

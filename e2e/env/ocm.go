@@ -19,14 +19,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// bootstrapUser may ask the hub to register a cluster; the hub approves at once.
+// bootstrapUser may request the registration of a cluster. The hub approves the request at once.
 const (
 	bootstrapUser  = "bootstrap"
 	bootstrapGroup = "system:bootstrappers:managedcluster"
 )
 
-// startOCMHub starts registration and placement on the hub, with [Options.AddOnManager] also
-// that one, and closes open when clusters may register.
+// startOCMHub starts registration and placement on the hub, and the add-on manager with
+// [Options.AddOnManager]. It closes open when clusters may register.
 func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) (err error) {
 	defer must.Return(&err)
 	registration := must.Get(f.Processes.runOCM(ctx, newest, "hub-registration", "registration", "controller", "--kubeconfig="+f.Hub.Kubeconfig,
@@ -40,8 +40,7 @@ func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) (err erro
 	return placement.ready(ctx)
 }
 
-// startAddOnManager starts the add-on manager with the account and the rights that OCM's own
-// manifests give it.
+// startAddOnManager starts the add-on manager with the account and the permissions in OCM's own manifests.
 func (ps *Processes) startAddOnManager(ctx context.Context, hub *Cluster) (err error) {
 	defer must.Return(&err)
 	for _, name := range []string{"serviceaccount.yaml", "clusterrole.yaml", "clusterrolebinding.yaml"} {
@@ -55,7 +54,7 @@ func (ps *Processes) startAddOnManager(ctx context.Context, hub *Cluster) (err e
 	return manager.ready(ctx)
 }
 
-// listener is a process and the port that it listens on when it is ready.
+// listener is a process and the port that it opens when it is ready.
 type listener struct {
 	*Process
 	port int
@@ -63,11 +62,11 @@ type listener struct {
 
 func (l listener) ready(ctx context.Context) error { return l.awaitPort(ctx, l.port) }
 
-// agentRestarts is how often a binary of Open Cluster Management may end by itself.
+// agentRestarts is how often a binary of Open Cluster Management may exit on its own.
 const agentRestarts = 2
 
-// register runs the registration agent of a managed cluster until the hub has signed its
-// certificate and marks it as available. Then it runs the work agent with that certificate.
+// register runs the registration agent of a managed cluster until the hub has signed its certificate and
+// reports the cluster as available. Then it runs the work agent with that certificate.
 func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{}) (err error) {
 	defer must.Return(&err)
 	identity := must.Get(f.Processes.identity(ctx, c, agentNamespace, "klusterlet-registration", fleetLife))
@@ -76,8 +75,8 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	// The agent creates this object itself, unless the certificate is signed earlier, as on a busy
-	// machine. Then it never does.
+	// The agent creates this object itself, unless its certificate is signed first, as may happen on a busy
+	// machine. Then it never creates the object.
 	accepted := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c.Name}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}}
 	if err := f.Hub.Client.Create(ctx, accepted); err != nil {
 		return fmt.Errorf("accept %s on the hub: %w", c.Name, err)
@@ -99,7 +98,7 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 	return work.ready(ctx)
 }
 
-// AwaitAvailable waits until the hub calls a managed cluster available.
+// AwaitAvailable waits until the hub reports a managed cluster as available.
 func (f *Fleet) AwaitAvailable(ctx context.Context, name string) error {
 	return Wait(ctx, "the hub to call "+name+" available", func(ctx context.Context) (bool, string) {
 		cluster := &clusterv1.ManagedCluster{}
@@ -121,13 +120,13 @@ func conditionsText(c *clusterv1.ManagedCluster) string {
 	return text
 }
 
-// runOCM starts one of the binaries of Open Cluster Management on a port of its own.
+// runOCM starts one of the binaries of Open Cluster Management on a separate port.
 func (ps *Processes) runOCM(ctx context.Context, parts generation, name string, args ...string) (_ listener, err error) {
 	defer must.Return(&err)
 	path := must.Get(parts.part("ocm"))
 	port := must.Get(ps.FreePort())
-	// A registration agent that reads the hub's kubeconfig while its other half writes it ends,
-	// and counts on the kubelet.
+	// A registration agent that reads the hub's kubeconfig during a write of the file exits, and needs a
+	// restart by the kubelet.
 	p, err := ps.run(ctx, command{name: name, args: append(append([]string{path}, args...), "--listen="+local(port), "--disable-leader-election"), restarts: agentRestarts})
 	return listener{p, port}, err
 }
@@ -140,7 +139,7 @@ func (ps *Processes) startWorkAgent(ctx context.Context, c *Cluster, toHub strin
 	return ps.runOCM(ctx, c.parts, c.Name+"-work-agent", c.workAgent(identity, toHub, ps.options)...)
 }
 
-// workAgent returns the arguments of a cluster's work agent that follows a hub.
+// workAgent returns the arguments of a cluster's work agent for a hub.
 func (c *Cluster) workAgent(identity, toHub string, o Options) []string {
 	return []string{
 		"work", "agent", "--kubeconfig=" + identity, "--namespace=" + agentNamespace,

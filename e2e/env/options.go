@@ -13,7 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Names of the product's binaries.
+// These are the names of the product's binaries.
 const (
 	Propagation  = "propagation"
 	ResourceSync = "resourcesync"
@@ -22,87 +22,85 @@ const (
 	GitOpsCluster = "gitopscluster"
 	// RenderedMode is the controller of rendered mode, in addition to the three.
 	RenderedMode = "rendered"
-	// Placement brings changed decisions to ApplicationSets at once.
+	// Placement reports changed decisions to ApplicationSets at once.
 	Placement = "placement"
 	// Page is the page of the fleet, see [Options.Page].
 	Page = "page"
 )
 
-// Namespaces that the fleet uses.
+// These are the namespaces of the fleet.
 const (
-	// ArgoCDNamespace is where Argo CD lives, on the hub and on managed clusters.
+	// ArgoCDNamespace is the namespace of Argo CD, on the hub and on managed clusters.
 	ArgoCDNamespace = "argocd"
-	// ProductNamespace is where the product's pod would live on the hub.
+	// ProductNamespace is the namespace of the product on the hub.
 	ProductNamespace = "multicluster-integrations"
-	// agentNamespace is where Open Cluster Management's agents live on a managed cluster.
+	// agentNamespace is the namespace of Open Cluster Management's agents on a managed cluster.
 	agentNamespace = "open-cluster-management-agent"
-	// hubNamespace is where its controllers live on the hub.
+	// hubNamespace is the namespace of Open Cluster Management's controllers on the hub.
 	hubNamespace = "open-cluster-management-hub"
 )
 
 // Options are the settings of a fleet. The zero value starts the whole fleet.
 type Options struct {
-	// Clusters are the names of the managed clusters; nil: cluster1 and cluster2.
+	// Clusters are the names of the managed clusters. nil stands for cluster1 and cluster2.
 	Clusters []string
 	// Old are the Clusters with the oldest supported Argo CD and agents of Open Cluster Management,
 	// each with its own CRDs. The hub has the newest ones.
 	Old []string
-	// HubOnly starts the hub's API server with all CRDs and the product, and
-	// nothing else: no managed cluster, no controller but the product's.
+	// HubOnly starts only the hub's API server with all CRDs, and the product. There are no managed clusters
+	// and no other controllers.
 	HubOnly bool
-	// ArgoCDCRDs is a folder with the hub's CRDs of Argo CD. If it is empty, the newest parts have
-	// them.
+	// ArgoCDCRDs is a folder with the hub's CRDs of Argo CD. If it is empty, the hub has the newest ones.
 	ArgoCDCRDs string
 	// Sources is the root of the checkout with the manifests and binaries (below bin/product) of
 	// the fleet. If it is empty, this checkout is used.
 	Sources string
-	// Product lists the binaries to start; nil: the three of the pod, and those that are asked for.
+	// Product lists the binaries to start. nil stands for the three of the pod and those that other options
+	// need.
 	Product []string
-	// Replicas is how many of each binary run, as if in that many pods; 0: one.
+	// Replicas is the number of replicas of each binary, as if in separate pods. 0 stands for one.
 	Replicas int
-	// Arguments are extra command-line arguments by binary; they come last.
+	// Arguments are extra command-line arguments by binary, after all others.
 	Arguments map[string][]string
-	// APIServer are extra command-line arguments of the hub's API server; they come last.
+	// APIServer are extra command-line arguments of the hub's API server, after all others.
 	APIServer []string
 	// APIServerEnvironment are further environment variables of the hub's API server, as
 	// "NAME=value".
 	APIServerEnvironment []string
-	// Rendered runs the hub's own Argo CD with the plugin of rendered mode, and no
-	// Argo CD on the managed clusters.
+	// Rendered runs the hub's own Argo CD with the plugin of rendered mode, and no Argo CD on the managed
+	// clusters.
 	Rendered bool
-	// Page starts the replicas of the page, each at its own address (see [Product.Page]).
+	// Page starts the replicas of the page, each at a separate address (see [Product.Page]).
 	Page bool
 	// ArgoCDAccounts makes argocd-server authenticate requests (see [Fleet.StartArgoCDServer]).
 	ArgoCDAccounts bool
 	// DefaultPoll keeps Argo CD's default of three minutes between two checks for commits.
 	DefaultPoll bool
-	// StatusPoll is how often a work agent reads the status of what it has applied, if it cannot
-	// watch it. 0 keeps the default of Open Cluster Management, ten seconds.
+	// StatusPoll is the interval at which a work agent reads the status of applied objects that it cannot
+	// watch. 0 keeps the default of Open Cluster Management, ten seconds.
 	StatusPoll time.Duration
-	// GitOpsClusters has gitopscluster register clusters by GitOpsClusters, and no others, with
+	// GitOpsClusters makes gitopscluster register the clusters of GitOpsClusters only, with
 	// deploy/components/gitopsclusters.
 	GitOpsClusters bool
-	// Agents also delivers argocd-agent to the clusters of GitOpsClusters that ask for it, with
+	// Agents also delivers argocd-agent to the clusters of GitOpsClusters that enable it, with
 	// deploy/components/gitopsclusters-agent. The caller runs its pods (see [Cluster.Bind]).
 	Agents bool
-	// NoArgoCD leaves the managed clusters without Argo CD. An Argo CD that is delivered runs, but
-	// without its images.
+	// NoArgoCD leaves the managed clusters without Argo CD. A delivered Argo CD runs, but without its images.
 	NoArgoCD bool
-	// AddOnManager starts Open Cluster Management's add-on manager on the hub, with its own
-	// account and rights.
+	// AddOnManager starts Open Cluster Management's add-on manager on the hub, with its own account and
+	// permissions.
 	AddOnManager bool
-	// Node prepares the hub for a kubelet, which the caller starts: every
-	// admission plugin, the authorizer of nodes, the controllers that Deployments need. It
-	// leaves it to the caller to install the product.
+	// Node prepares the hub for a kubelet that the caller starts: with every admission plugin, the authorizer
+	// of nodes, and the controllers that Deployments need. The caller installs the product.
 	Node bool
 	// SaveMemory makes Go's garbage collector run twice as often in every process without GOGC.
 	// That needs less memory and a quarter more processor time.
 	SaveMemory bool
-	// Progress gets a line for each step while the fleet starts. It may be nil.
+	// Progress receives a line for each step while the fleet starts. It may be nil.
 	Progress func(line string)
 }
 
-// withDefaults fills in what the caller left open and checks the rest.
+// withDefaults sets the defaults and checks the other options.
 func (o Options) withDefaults() (Options, error) {
 	if o.Clusters == nil && !o.HubOnly {
 		o.Clusters = []string{"cluster1", "cluster2"}
@@ -139,7 +137,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// check returns what is wrong with the names in o.
+// check returns an error if a name in o is invalid.
 func (o Options) check() error {
 	for _, name := range o.Product {
 		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode, Placement, Page}, name) {
@@ -157,7 +155,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// part returns the path of a real part, or an error with the command that builds it.
+// part returns the path of a real component, or an error with the command that builds it.
 func part(name string) (string, error) {
 	path := filepath.Join(testkit.Root(), "bin", name)
 	if _, err := os.Stat(path); err != nil {
@@ -166,7 +164,7 @@ func part(name string) (string, error) {
 	return path, nil
 }
 
-// generations lists those that the fleet runs, the newest first.
+// generations lists the generations in the fleet, the newest first.
 func (o Options) generations() []generation {
 	if len(o.Old) > 0 {
 		return []generation{newest, oldest}

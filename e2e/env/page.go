@@ -16,13 +16,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// PageAccount is the name of a ServiceAccount that may see the whole page.
+// PageAccount is the name of a ServiceAccount that may read the whole page.
 const PageAccount = "page-viewer"
 
 // pageViewer is the ClusterRole of deploy/components/page for viewers of the page.
 const pageViewer = "multicluster-integrations-page-viewer"
 
-// Page returns the address of a replica of the page; with [Options.Page].
+// Page returns the address of a replica of the page. It needs [Options.Page].
 func (pr *Product) Page(replica int) (string, error) {
 	p, err := pr.processes.Get(fmt.Sprintf("%s-%d", Page, replica))
 	if err != nil {
@@ -31,7 +31,7 @@ func (pr *Product) Page(replica int) (string, error) {
 	return "http://" + p.Flag("page-bind-address"), nil
 }
 
-// StartPage starts the page on a hub that has its component, without [Options.Page].
+// StartPage starts the page without [Options.Page] on a hub that has its component.
 func (pr *Product) StartPage(ctx context.Context) (*Process, error) {
 	identity, err := pr.processes.identity(ctx, pr.hub, ProductNamespace, Account(Page), shortLife)
 	if err != nil {
@@ -43,8 +43,8 @@ func (pr *Product) StartPage(ctx context.Context) (*Process, error) {
 	return pr.processes.Get(Page + "-0")
 }
 
-// PageToken returns a token of a ServiceAccount in [ProductNamespace] that may see the whole page.
-// It creates the account if it does not exist.
+// PageToken returns a token of a ServiceAccount in [ProductNamespace] that may read the whole page. It
+// creates the account if it does not exist.
 func (pr *Product) PageToken(ctx context.Context, name string, life time.Duration) (_ string, err error) {
 	defer must.Return(&err)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}

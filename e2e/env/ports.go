@@ -13,18 +13,17 @@ import (
 	"strings"
 )
 
-// The search for ports starts at lowestPort and ends below the ports that the kernel gives to
-// outgoing connections. One of those could take a port after it is found free and before its server
-// listens.
+// The search for ports starts at lowestPort and ends below the ports that the kernel assigns to outgoing
+// connections. An outgoing connection could take such a port between the check and the start of a server.
 const lowestPort = 10000
 
-// ports allocates free ports on 127.0.0.1. An abstract Unix socket with its name reserves each port
-// for all fleets on this machine. The kernel removes the socket when the program ends.
+// ports allocates free ports on 127.0.0.1. For each port it holds an abstract Unix socket, which reserves the
+// port for one fleet on this machine. The kernel removes the socket when the program ends.
 type ports struct {
 	held []net.Listener
 }
 
-// take returns n ports that are free and that no other fleet reserves.
+// take returns n ports that are free and not reserved by another fleet.
 func (p *ports) take(n int) ([]int, error) {
 	top := firstEphemeralPort()
 	span := top - lowestPort
@@ -37,7 +36,7 @@ func (p *ports) take(n int) ([]int, error) {
 		port := lowestPort + (start+i)%span
 		reservation, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: "@multicluster-integrations-port-" + strconv.Itoa(port)})
 		if err != nil {
-			continue // another fleet's
+			continue // another fleet has reserved it
 		}
 		if !free(port) {
 			_ = reservation.Close()
@@ -52,7 +51,7 @@ func (p *ports) take(n int) ([]int, error) {
 	return taken, nil
 }
 
-// release gives every port back.
+// release releases every port.
 func (p *ports) release() error {
 	errs := make([]error, 0, len(p.held))
 	for _, l := range p.held {
@@ -87,5 +86,5 @@ func firstEphemeralPort() int {
 	return first
 }
 
-// local returns the address of a port on this machine's loopback.
+// local returns the loopback address with a port.
 func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -21,8 +21,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
-// Process is one process of the fleet. It may be stopped, killed and started
-// again; only an end that was not requested is a failure of the fleet.
+// Process is one process of the fleet. It may be stopped, killed and started again. Only an exit that was not
+// requested is a failure of the fleet.
 type Process struct {
 	// Name identifies the process, for example "cluster1-work-agent".
 	Name string
@@ -38,17 +38,17 @@ type Process struct {
 	restarts int
 }
 
-// command is what a process of the fleet is started with.
+// command is the command line and environment of a process.
 type command struct {
 	name string
 	args []string
 	env  []string
-	// restarts is how often the process is started again when it ends by itself, as a
-	// kubelet would; after that it is a failure.
+	// restarts is how often the process is restarted when it exits on its own, as a kubelet does. The next
+	// exit is a failure.
 	restarts int
 }
 
-// run starts a process. Nothing of the environment of this program but PATH reaches it.
+// run starts a process. PATH is the only variable that it gets from this program's environment.
 func (ps *Processes) run(ctx context.Context, c command) (*Process, error) {
 	home := filepath.Join(ps.folder, "home", c.name)
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -77,7 +77,7 @@ func (p *Process) Start(ctx context.Context) error {
 	return p.start(ctx)
 }
 
-// start needs the lock.
+// start starts the process. The caller must hold the lock.
 func (p *Process) start(ctx context.Context) error {
 	running, err := p.fleet.supervisor.Run(ctx, p.spec)
 	if err != nil {
@@ -88,8 +88,7 @@ func (p *Process) start(ctx context.Context) error {
 	return nil
 }
 
-// StartAs starts the process as another build of its binary, which it keeps when it is
-// started again.
+// StartAs starts the process with another build of its binary. Later starts use that build, too.
 func (p *Process) StartAs(ctx context.Context, binary string) error {
 	p.mu.Lock()
 	p.spec.Args = append([]string{binary}, p.spec.Args[1:]...)
@@ -97,14 +96,14 @@ func (p *Process) StartAs(ctx context.Context, binary string) error {
 	return p.Start(ctx)
 }
 
-// Binary returns the path of the build that the process runs.
+// Binary returns the path of the build that the process uses.
 func (p *Process) Binary() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.spec.Args[0]
 }
 
-// watch restarts the process, or fails the fleet, if the process ends without having been told to.
+// watch restarts the process, or fails the fleet, if the process exits without a request.
 func (p *Process) watch(running *supervisor.Process) {
 	<-running.Ended()
 	p.mu.Lock()
@@ -132,12 +131,12 @@ func (p *Process) PID() int {
 	return p.current.PID()
 }
 
-// Stop asks the process to end and waits for it.
+// Stop requests the process to exit and waits until it has exited.
 func (p *Process) Stop(ctx context.Context) error {
 	return p.end(func(running *supervisor.Process) error { return running.Stop(ctx) })
 }
 
-// Kill ends the process as a crash would.
+// Kill kills the process, like a crash.
 func (p *Process) Kill(ctx context.Context) error {
 	return p.end(func(running *supervisor.Process) error { return running.Kill(ctx) })
 }
@@ -156,10 +155,10 @@ func (p *Process) end(how func(*supervisor.Process) error) error {
 	return nil
 }
 
-// AwaitReady waits until a binary of the product is ready, again after a restart.
+// AwaitReady waits until a binary of the product is ready, also after a restart.
 func (p *Process) AwaitReady(ctx context.Context) error { return p.awaitHTTP(ctx, p.health) }
 
-// plainClient asks processes on this machine, without TLS.
+// plainClient sends requests to processes on this machine, without TLS.
 var plainClient = &http.Client{Timeout: 10 * time.Second}
 
 // awaitHTTP waits until a plain HTTP endpoint answers 200.
@@ -201,7 +200,7 @@ func (p *Process) explain(err error) error {
 	return fmt.Errorf("%w\n%s", err, tail(p.Log))
 }
 
-// Processes are the processes of a fleet, and what they share: a folder, ports and an end.
+// Processes are the processes of a fleet, with their common folder, ports and context.
 type Processes struct {
 	options    Options
 	folder     string
@@ -209,7 +208,7 @@ type Processes struct {
 	ports      ports
 	began      time.Time
 
-	// ctx ends with the fleet; its cause is the first failure of a process.
+	// ctx ends with the fleet. Its cause is the first failure of a process.
 	ctx     context.Context //nolint:containedctx // a fleet lives on when the call that started it is over
 	cancel  context.CancelCauseFunc
 	workers sync.WaitGroup
@@ -226,10 +225,10 @@ func (ps *Processes) bind(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// Context ends when the fleet stops or when a process ends by itself.
+// Context ends when the fleet stops or when a process exits on its own.
 func (ps *Processes) Context() context.Context { return ps.ctx }
 
-// Err returns why the fleet has ended: which process ended, with the end of its log. It is nil
+// Err returns why the fleet has ended, for example which process exited, with the end of its log. It is nil
 // before that.
 func (ps *Processes) Err() error { return context.Cause(ps.ctx) }
 
@@ -299,8 +298,8 @@ func (ps *Processes) takePorts(n int) ([]int, error) {
 	return ps.ports.take(n)
 }
 
-// KeepLogs moves the logs to a folder of their own that outlives the fleet, and
-// returns its path. What still runs keeps writing there.
+// KeepLogs moves the logs to a separate folder that remains after the fleet, and returns its path. Running
+// processes continue to write there.
 func (ps *Processes) KeepLogs() (string, error) {
 	kept, err := os.MkdirTemp("", "multicluster-integrations-logs-")
 	if err != nil {
@@ -313,13 +312,13 @@ func (ps *Processes) KeepLogs() (string, error) {
 	return target, nil
 }
 
-// plugins returns the folder in which the repo-server finds the sockets of plugins.
+// plugins returns the folder in which the repository server looks for the sockets of plugins.
 func (ps *Processes) plugins() string { return ps.path("plugins") }
 
 // stage is one step of the start.
 type stage func(context.Context) error
 
-// parallel runs stages at the same time until all are done or one fails.
+// parallel runs stages in parallel until all have returned or one fails.
 func parallel(ctx context.Context, stages ...stage) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, s := range stages {
@@ -328,8 +327,8 @@ func parallel(ctx context.Context, stages ...stage) error {
 	return group.Wait()
 }
 
-// Flag returns the value of a command-line argument "--name=value" of the process, or "". If there
-// are several, the last one counts.
+// Flag returns the value of a command-line argument "--name=value" of the process, or "". If there are
+// several, it returns the last one.
 func (p *Process) Flag(name string) string {
 	value := ""
 	for _, argument := range p.spec.Args {

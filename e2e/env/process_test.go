@@ -13,8 +13,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
-// A process that may end by itself is started again as often as it may, and what fails
-// the fleet then is its last end. One that was told to end stays ended.
+// A process with restarts is restarted as often as permitted. Its next exit fails the fleet. A killed process
+// is not restarted.
 func TestRestartOfAProcess(t *testing.T) {
 	w, err := supervisor.Start("", folderPrefix)
 	if err != nil {

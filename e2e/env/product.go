@@ -17,8 +17,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Build builds the product's binaries into bin/product by `make build`, unless make runs
-// us: it has built them already. Two builds at a time wait for each other.
+// Build builds the product's binaries into bin/product with `make build`. It does nothing if make runs this
+// program, because make has built them. Parallel builds wait for each other.
 func Build(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	if os.Getenv("MAKELEVEL") != "" {
@@ -37,14 +37,14 @@ func Build(ctx context.Context) (err error) {
 	return nil
 }
 
-// Product is the product's binaries on a hub.
+// Product is the product on a hub.
 type Product struct {
 	processes *Processes
 	hub       *Cluster
 	search    *search.Server // nil without search
 }
 
-// startProduct gives each binary its identity and starts it, once per replica.
+// startProduct gives each binary its identity and starts its replicas.
 func (pr *Product) startProduct(ctx context.Context) error {
 	stages := make([]stage, 0, len(pr.processes.options.Product))
 	for _, name := range pr.processes.options.Product {
@@ -70,8 +70,8 @@ func (pr *Product) startProduct(ctx context.Context) error {
 	return nil
 }
 
-// startReplica starts one replica of a binary of the checkout at sources. Replicas of
-// the same number share a pod's folder.
+// startReplica starts one replica of a binary of the checkout at sources. Replicas with the same number share
+// a pod's folder.
 func (pr *Product) startReplica(ctx context.Context, name, sources, kubeconfig string, replica int, more ...string) (err error) {
 	defer must.Return(&err)
 	ports := must.Get(pr.processes.takePorts(2))
@@ -92,7 +92,7 @@ func (pr *Product) startReplica(ctx context.Context, name, sources, kubeconfig s
 	return p.AwaitReady(ctx)
 }
 
-// arguments returns what the binary called name is started with by the fleet's options.
+// arguments returns the arguments of a binary for the fleet's options.
 func (pr *Product) arguments(name, intermediate string) ([]string, error) {
 	var args []string
 	if name != ResourceSync {
@@ -118,13 +118,12 @@ func (pr *Product) arguments(name, intermediate string) ([]string, error) {
 	return args, nil
 }
 
-// IntermediateDir returns the folder that resourcesync and aggregation of one
-// replica share.
+// IntermediateDir returns the folder that resourcesync and aggregation of one replica share.
 func (pr *Product) IntermediateDir(replica int) string {
 	return pr.processes.path("intermediate", fmt.Sprint(replica))
 }
 
-// searchArguments returns resourcesync's arguments for search, if there is one.
+// searchArguments returns resourcesync's arguments for search, if search exists.
 func (pr *Product) searchArguments(token string) []string {
 	if pr.search == nil {
 		return nil
@@ -132,8 +131,8 @@ func (pr *Product) searchArguments(token string) []string {
 	return []string{"--search-url=" + pr.search.URL(), "--search-ca-file=" + pr.search.CAFile(), "--search-token-file=" + token, "--search-interval=2s"}
 }
 
-// pageArguments have the page on loopback and so without TLS: a browser has no certificate to
-// complain of.
+// pageArguments returns the arguments of the page. It listens on loopback and without TLS, so that a browser
+// shows no warning about a certificate.
 func (pr *Product) pageArguments() ([]string, error) {
 	port, err := pr.processes.FreePort()
 	if err != nil {

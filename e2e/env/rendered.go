@@ -22,16 +22,16 @@ func Rendered(elements ...string) string {
 	return filepath.Join(append([]string{testkit.Root(), "deploy", "rendered"}, elements...)...)
 }
 
-// startRendered starts the additional parts of rendered mode on the hub: the application controller
-// of the hub's own Argo CD, with the rights and the health check of deploy/rendered, and the
-// cmp-server with the plugin.
+// startRendered starts the additional components of rendered mode on the hub. The application controller of
+// the hub's own Argo CD has the permissions and the health check of deploy/rendered. The cmp-server has the
+// plugin.
 func (f *Fleet) startRendered(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	must.OK(f.Hub.applyInstall(ctx, "argocd.yaml", "argocd-managed.yaml"))
 	must.OK(f.Hub.ApplyFiles(ctx, Rendered("hub", "rights.yaml")))
 	settings := must.Get(ReadObjects(Rendered("argocd", "argocd-cm.yaml")))
 	settings[0].SetNamespace(ArgoCDNamespace)
-	// This Argo CD may list ManifestWorks only.
+	// This Argo CD may list only ManifestWorks.
 	must.OK(unstructured.SetNestedField(settings[0].Object, "strict", "data", "resource.respectRBAC"))
 	must.OK(f.Hub.Apply(ctx, settings...))
 	return parallel(ctx,
@@ -40,7 +40,7 @@ func (f *Fleet) startRendered(ctx context.Context) (err error) {
 	)
 }
 
-// startPlugin starts Argo CD's cmp-server as the sidecar of the repo-server does.
+// startPlugin starts Argo CD's cmp-server like the sidecar of the repository server.
 func (f *Fleet) startPlugin(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	binary := must.Get(newest.part("argocd"))

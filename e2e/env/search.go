@@ -12,11 +12,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 )
 
-// startSearch starts the stand-in for search v2 in this process, once every cluster behind it has
-// an API server.
+// startSearch starts the stand-in for search v2 in this process when the API server of every managed cluster
+// is ready.
 func (f *Fleet) startSearch(ctx context.Context) error {
 	if f.Search != nil {
-		return nil // it runs on while the hub is replaced
+		return nil // search continues to run while the hub is replaced
 	}
 	clusters := map[string]*rest.Config{}
 	for _, c := range f.Managed {

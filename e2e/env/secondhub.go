@@ -10,8 +10,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// StartSecondHub starts the API server and controller manager of another hub, with the kinds and
-// namespaces of a hub, and with the product's accounts and their rights.
+// StartSecondHub starts the API server and controller manager of another hub. It installs the CRDs and
+// namespaces of a hub, and the product's accounts with their permissions.
 func (f *Fleet) StartSecondHub(ctx context.Context, name string) (_ *Cluster, err error) {
 	defer must.Return(&err)
 	port := must.Get(f.Processes.FreePort())
@@ -27,9 +27,8 @@ func (f *Fleet) StartSecondHub(ctx context.Context, name string) (_ *Cluster, er
 	)
 }
 
-// SwitchHub ends the agents of a managed cluster and starts a work agent that follows
-// another hub, with further arguments. Registration is not played: the agent gets a
-// certificate as it would have come of it.
+// SwitchHub stops the agents of a managed cluster and starts a work agent for another hub, with further
+// arguments. It skips the registration, and gives the agent a certificate of the other hub.
 func (f *Fleet) SwitchHub(ctx context.Context, c, to *Cluster, arguments ...string) (err error) {
 	defer must.Return(&err)
 	for _, agent := range []string{"-registration-agent", "-work-agent"} {

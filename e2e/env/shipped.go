@@ -18,8 +18,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// Account returns the name of the ServiceAccount that a binary of the product has in
-// [ProductNamespace]; propagation has the pod's own.
+// Account returns the name of the ServiceAccount of a binary of the product in [ProductNamespace].
+// propagation has the pod's account.
 func Account(binary string) string {
 	if binary == Propagation {
 		return ProductNamespace
@@ -27,7 +27,7 @@ func Account(binary string) string {
 	return ProductNamespace + "-" + binary
 }
 
-// components are the components of deploy that the options ask for.
+// components returns the components of deploy that the options need.
 func (o Options) components() (names []string) {
 	for _, c := range []struct {
 		wanted bool
@@ -46,9 +46,8 @@ func (o Options) components() (names []string) {
 	return names
 }
 
-// Install applies the manifests of the checkout at root to a hub: overlay ocm with components. It
-// leaves out Deployments, because processes replace the pods. It returns once the API server serves
-// the kinds.
+// Install applies the manifests of the checkout at root to a hub: overlay ocm with components. It omits
+// Deployments, because processes replace the pods. It returns when the API server serves the kinds.
 func (c *Cluster) Install(ctx context.Context, root string, components ...string) (err error) {
 	defer must.Return(&err)
 	objects := withoutDeployments(must.Get(Render(ctx, root, filepath.Join("overlays", "ocm"), components...)))
@@ -60,8 +59,8 @@ func withoutDeployments(objects []*unstructured.Unstructured) []*unstructured.Un
 	return slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
 }
 
-// Render renders a folder of deploy of the checkout at root with components of deploy/components,
-// as a user's own kustomization does.
+// Render renders a folder of deploy in the checkout at root with components of deploy/components, like a
+// user's kustomization.
 func Render(ctx context.Context, root, folder string, components ...string) (_ []*unstructured.Unstructured, err error) {
 	defer must.Return(&err)
 	kustomize := must.Get(part("kustomize"))
@@ -69,7 +68,7 @@ func Render(ctx context.Context, root, folder string, components ...string) (_ [
 	dir := must.Get(os.MkdirTemp("", folderPrefix+"render-"))
 	defer func() { _ = os.RemoveAll(dir) }()
 	dir = must.Get(filepath.EvalSymlinks(dir))
-	reach := func(path ...string) string { // kustomize takes relative paths alone
+	reach := func(path ...string) string { // kustomize accepts only relative paths
 		return must.Get(filepath.Rel(dir, filepath.Join(append([]string{deploy}, path...)...)))
 	}
 	own := map[string][]string{"resources": {reach(folder)}, "components": {}}

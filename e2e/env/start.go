@@ -17,13 +17,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
-// Start starts a fleet and returns when all of it is ready. After a failure only the logs remain,
-// and the error has their path. The caller must call Stop. If the program ends without it, the
-// fleet ends as well.
+// Start starts a fleet and returns when all of it is ready. After a failure only the logs remain, and the
+// error has their path. The caller must call Stop. If the program ends without Stop, the fleet ends as well.
 func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 	defer must.Return(&err)
 	options = must.Get(options.withDefaults())
-	log.SetLogger(logr.Discard()) // errors contain what clients would log
+	log.SetLogger(logr.Discard()) // errors contain the text that clients would log
 	w := must.Get(supervisor.Start("", folderPrefix))
 	all := &Processes{options: options, folder: w.Folder(), supervisor: w, began: time.Now(), processes: map[string]*Process{}}
 	f := &Fleet{Processes: all, Product: &Product{processes: all}, repoServers: map[generation]*repoServer{}}
@@ -44,8 +43,8 @@ func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 	return f, nil
 }
 
-// start brings everything up: etcd first, then every cluster at the same
-// time. Managed clusters wait for the hub only where they register.
+// start starts everything: etcd first, then all clusters in parallel. Managed clusters wait for the hub only
+// to register.
 func (f *Fleet) start(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	must.OK(f.Processes.makeFolders())
@@ -85,7 +84,7 @@ func (f *Fleet) makeClusters() (err error) {
 	return nil
 }
 
-// startHub closes open once managed clusters may register.
+// startHub starts the hub and closes open when managed clusters may register.
 func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) (err error) {
 	defer must.Return(&err)
 	controllers := hubControllers

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// Patience is how long a wait lasts by default. It is long, because it only limits failures and
-	// makes no claim about speed.
+	// Patience is the default limit of a wait. It is long, because it only limits failures and is no
+	// statement about speed.
 	Patience = 4 * time.Minute
 	pause    = 50 * time.Millisecond
 )
 
-// Wait calls probe repeatedly until it returns done. saw describes the state. When the time is
-// over, the error names what was waited for and the last state.
+// Wait calls probe repeatedly until it returns done. saw describes the state. After [Patience] it returns an
+// error with what and the last state.
 func Wait(ctx context.Context, what string, probe func(context.Context) (done bool, saw string)) error {
 	return WaitFor(ctx, Patience, what, probe)
 }
 
-// WaitFor is [Wait] with a patience of its own.
+// WaitFor is [Wait] with another limit.
 func WaitFor(ctx context.Context, patience time.Duration, what string, probe func(context.Context) (done bool, saw string)) error {
 	return testkit.WaitFor(ctx, patience, pause, what, func(ctx context.Context) error {
 		done, saw := probe(ctx)
@@ -36,7 +36,7 @@ func WaitFor(ctx context.Context, patience time.Duration, what string, probe fun
 	})
 }
 
-// Await is [Wait] in a test, which fails when the wait does.
+// Await is [Wait] in a test. The test fails if Wait returns an error.
 func Await(t testing.TB, what string, probe func(context.Context) (done bool, saw string)) {
 	t.Helper()
 	if err := Wait(t.Context(), what, probe); err != nil {

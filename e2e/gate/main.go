@@ -1,11 +1,11 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command gate fails when the code outgrows what one reader can hold: a type with too many
-// methods, files of a package that use each other in circles, and declared names that the
-// field does not have. It prints how many lines and statements the code has. Arguments are
-// module folders. The flag -allowed names a file with exceptions, one a line. The gate lists
-// each exception, and fails for one that no finding needs.
+// Command gate fails when the code becomes too large for one reader. It reports types with too many methods,
+// and files of a package that use each other in circles. It reports declared names with words that
+// Kubernetes, OCM and Argo CD do not use. It prints the number of lines and statements. Arguments are module
+// folders. The flag -allowed names a file with exceptions, one a line. The gate lists each exception, and
+// fails for one that no finding needs.
 package main
 
 import (
@@ -30,7 +30,7 @@ import (
 
 const (
 	mostMethods = 25 // see methodsOf
-	mostUpward  = 8  // arrows between files that use each other, directly or not
+	mostUpward  = 8  // arrows between files that use each other, directly or indirectly
 )
 
 // words must not be used in declared identifiers, because no API of our readers has them.
@@ -83,7 +83,7 @@ func main() {
 	}
 }
 
-// finding is a violation of a limit.
+// finding is a count above its limit.
 type finding struct {
 	what    string
 	n, most int
@@ -114,7 +114,7 @@ func exceptions(path string) (map[string]int, error) {
 	return left, nil
 }
 
-// look returns the violations in a module, and the size of its code.
+// look returns the findings in a module, and the size of its code.
 func look(module string) (_ []finding, _ sizes, err error) {
 	defer must.Return(&err)
 	list, err := packages.Load(&packages.Config{Dir: module, Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile}, "./...")

@@ -11,10 +11,9 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// methodsOf returns, for each named type of a package, what a reader of the type has to know: the
-// methods that the package declares for it, promoted ones included, and the functions of the
-// package with the type as a parameter. Two struct types with fields of each other's type count as
-// one type in two parts.
+// methodsOf returns, for each named type of a package, what a reader of the type must know. These are the
+// methods that the package declares for it, promoted ones included, and the functions of the package with the
+// type as a parameter. Two struct types with fields of each other's type count as one type in two parts.
 func methodsOf(p *packages.Package) map[string]map[string]bool {
 	found := map[string]map[string]bool{}
 	for _, name := range p.Types.Scope().Names() {
@@ -39,7 +38,7 @@ func methodsOf(p *packages.Package) map[string]map[string]bool {
 	return whole
 }
 
-// addFunctions adds the functions of a package to the types that they take.
+// addFunctions adds the functions of a package to the types of their parameters.
 func addFunctions(p *packages.Package, found map[string]map[string]bool) {
 	for _, file := range p.Syntax {
 		if generated(p.Fset, file) {
@@ -87,7 +86,7 @@ func methodSet(p *packages.Package, t *types.TypeName) map[string]bool {
 	return methods
 }
 
-// fieldTypes returns the types of the package that a struct type has as fields, by pointer or value.
+// fieldTypes returns the types of the package that the fields of a struct type have, by pointer or value.
 func fieldTypes(p *packages.Package, name string) map[string]bool {
 	found := map[string]bool{}
 	structure, ok := p.Types.Scope().Lookup(name).Type().Underlying().(*types.Struct)
@@ -102,7 +101,7 @@ func fieldTypes(p *packages.Package, name string) map[string]bool {
 	return found
 }
 
-// typeName returns the name of a type of the package, or of the type that a pointer of it has; "" for another one.
+// typeName returns the name of a type of the package, or of its pointer type. It returns "" for another type.
 func typeName(p *packages.Package, t types.Type) string {
 	if pointer, ok := t.(*types.Pointer); ok {
 		t = pointer.Elem()

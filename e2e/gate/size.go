@@ -20,8 +20,8 @@ func (s *size) add(other size) {
 	s.statements += other.statements
 }
 
-// sizes is the size of code by its readers: core is the pod's three binaries and what they share,
-// product adds the options, around is what builds and tests the product.
+// sizes is the size of code by its readers. core is the pod's three binaries and their common code. product
+// adds the options. around is the code that builds and tests the product.
 type sizes struct{ core, product, around size }
 
 func (s *sizes) add(other sizes) {

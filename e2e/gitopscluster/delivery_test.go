@@ -21,8 +21,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// From a GitOpsCluster and a Placement to a Deployment that runs with the certificate
-// which the registration agent has asked for.
+// A GitOpsCluster and a Placement deliver an agent to each cluster. Its Deployment runs with the certificate
+// that the registration agent requested.
 func TestAgentIsDelivered(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
@@ -64,7 +64,7 @@ func TestAgentIsDelivered(t *testing.T) {
 	})
 }
 
-// The conditions say what has come of it, the same in both versions.
+// The conditions and figures of the status are as expected, and the same in both API versions.
 func TestConditions(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
@@ -91,8 +91,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// The principal, as far as TLS goes, knows each cluster by its certificate, and an agent
-// no principal of another name.
+// The stand-in for the principal identifies each cluster by its certificate. The agent rejects a principal
+// with another name.
 func TestPrincipalIdentifiesTheCluster(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
@@ -112,7 +112,7 @@ func TestPrincipalIdentifiesTheCluster(t *testing.T) {
 	})
 }
 
-// A restart of gitopscluster over a settled fleet changes nothing.
+// A restart of gitopscluster on an idle fleet writes nothing.
 func TestRestart(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
@@ -120,7 +120,7 @@ func TestRestart(t *testing.T) {
 	before := versions(t)
 	p := program(t)
 	must(t, p.Stop(t.Context()))
-	// What its status says then has been found out since.
+	// The status is removed, so that a later status is newer than the restart.
 	must(t, hub.Status().Patch(t.Context(), gitopsCluster(example, "v1beta1"), client.RawPatch(types.MergePatchType, []byte(`{"status":null}`))))
 	must(t, p.Start(t.Context()))
 	ready(t, example, examplePlacement)
@@ -129,7 +129,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// versions tells what gitopscluster has written to from what it has not.
+// versions returns the versions of all objects that gitopscluster writes. A write changes them.
 func versions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{principalName: fmt.Sprint(read(t, hub, env.ArgoCDNamespace, principalName, &appsv1.Deployment{}).Generation)}

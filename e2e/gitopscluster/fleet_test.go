@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-// GitOpsClusters, each with the Placement that it names.
+// These are the GitOpsClusters, each with the Placement that it names.
 const (
 	example          = "fleet-agent"
 	examplePlacement = "guestbook"
@@ -39,7 +39,7 @@ type said struct {
 	Conditions       []metav1.Condition
 }
 
-// wait is what is waited for on a cluster.
+// wait is the step that gitopscluster waits for on a cluster.
 type wait struct{ Cluster, For string }
 
 // is reports whether a condition has a status and a reason.
@@ -70,7 +70,7 @@ func statusOf(ctx context.Context, name, version string) (s said, err error) {
 	return s, json.Unmarshal(content, &s)
 }
 
-// await waits until the status of a GitOpsCluster passes.
+// await waits until the status of a GitOpsCluster passes check, and returns that status.
 func await(t *testing.T, what, name string, check func(said) bool) (last said) {
 	t.Helper()
 	must(t, env.Wait(fleetContext(t), fmt.Sprintf("%s of GitOpsCluster %s", what, name), func(ctx context.Context) (bool, string) {
@@ -81,7 +81,7 @@ func await(t *testing.T, what, name string, check func(said) bool) (last said) {
 	return last
 }
 
-// selects has one Placement select a cluster, or with "" none.
+// selects makes one Placement select a cluster, or none for "".
 func selects(t *testing.T, c *env.Cluster, placement string) {
 	t.Helper()
 	label := "null"
@@ -92,7 +92,7 @@ func selects(t *testing.T, c *env.Cluster, placement string) {
 	must(t, hub.Patch(t.Context(), &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c.Name}}, client.RawPatch(types.MergePatchType, []byte(patch))))
 }
 
-// delivered has the agent on a cluster, whatever test ran before.
+// delivered delivers the agent to a cluster and waits until it is connected, whatever test ran before.
 func delivered(t *testing.T, c *env.Cluster) said {
 	t.Helper()
 	objects, err := env.ReadObjects(scenario.Examples("gitopscluster/v1alpha1.yaml"))
@@ -107,8 +107,8 @@ func delivered(t *testing.T, c *env.Cluster) said {
 	return s
 }
 
-// ready waits until a GitOpsCluster has an agent on each cluster that its Placement is to
-// select, and nothing else to do.
+// ready waits until a GitOpsCluster has an agent on each cluster with the Placement's label, and nothing else
+// is pending.
 func ready(t *testing.T, name, placement string) said {
 	t.Helper()
 	var clusters clusterv1.ManagedClusterList
@@ -119,8 +119,8 @@ func ready(t *testing.T, name, placement string) said {
 	})
 }
 
-// forget deletes the requests of a cluster that have been signed, as the hub would after
-// an hour: nobody asks for as many certificates in an hour as these tests.
+// forget deletes the signed requests of a cluster, as the hub does after an hour. No real cluster requests as
+// many certificates in an hour as these tests.
 func forget(t *testing.T, c *env.Cluster) {
 	t.Helper()
 	for _, csr := range requests(t, c) {
@@ -130,7 +130,7 @@ func forget(t *testing.T, c *env.Cluster) {
 	}
 }
 
-// requests returns what was asked for in the name of a cluster.
+// requests returns the requests for certificates with the label of a cluster.
 func requests(t *testing.T, c *env.Cluster) (found []certificatesv1.CertificateSigningRequest) {
 	t.Helper()
 	var list certificatesv1.CertificateSigningRequestList
@@ -143,7 +143,7 @@ func requests(t *testing.T, c *env.Cluster) (found []certificatesv1.CertificateS
 	return found
 }
 
-// leave has a cluster selected no more, and waits until all that it got is gone.
+// leave deselects a cluster, and waits until its cluster Secret is deleted, which is the last step.
 func leave(t *testing.T, c *env.Cluster) {
 	t.Helper()
 	selects(t, c, "")

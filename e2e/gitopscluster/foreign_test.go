@@ -16,8 +16,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// What another installer of argocd-agent left on a managed cluster is neither changed nor
-// removed, and the hub hears of it in the work agent's words.
+// gitopscluster neither changes nor removes the objects of another installer of argocd-agent on a managed
+// cluster. The hub shows the conflict that the work agent reports.
 func TestForeignObjectOnTheCluster(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
@@ -52,8 +52,8 @@ func TestForeignObjectOnTheCluster(t *testing.T) {
 	})
 }
 
-// The agent's namespace is made with the rest, although the registration agent may be
-// there first with its Secret; and it stays.
+// The agent's namespace is created with the agent, although the registration agent may need it first for its
+// Secret. The namespace stays after the agent.
 func TestNewNamespace(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		const namespace = "agents"

@@ -18,8 +18,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Registration of clusters goes from gitopscluster to propagation and back, with agents on
-// the clusters: nothing is written, least of all a cluster Secret.
+// The registration of clusters changes from gitopscluster to propagation and back while agents run. No object
+// is written, in particular no cluster Secret.
 func TestHandOver_writesNothingInEitherDirection(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
@@ -34,7 +34,7 @@ func TestHandOver_writesNothingInEitherDirection(t *testing.T) {
 	must(t, fleet.Hub.Install(t.Context(), testkit.Root())) // without components propagation may write Secrets
 	registering, err := fleet.Product.StartStandby(t.Context(), env.Propagation, 1, "--register=true")
 	must(t, err)
-	// Once this one is registered, the clusters from before have been looked at.
+	// When this cluster is registered, propagation has also reconciled the earlier clusters.
 	probe := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}}
 	must(t, hub.Create(t.Context(), probe))
 	secret := func(want bool) {

@@ -31,19 +31,19 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// forgery is a request as a cluster's registration agent makes it for itself, changed.
+// forgery is a changed form of the request that a cluster's registration agent makes.
 type forgery struct {
 	name string
-	// label is the cluster that it names.
+	// label is the cluster in the request's label.
 	label  string
 	change func(*x509.CertificateRequest)
 	key    crypto.Signer
 	usages []certificatesv1.KeyUsage
-	// reason for which it waits; "": it is denied.
+	// reason is why the request waits. If it is empty, the request is denied.
 	reason string
 }
 
-// create asks for a certificate.
+// create creates the request.
 func (f forgery) create(t *testing.T, as client.Client, c *env.Cluster, group string) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	key := f.key
@@ -80,8 +80,8 @@ func (f forgery) create(t *testing.T, as client.Client, c *env.Cluster, group st
 	return csr
 }
 
-// refused waits until the request has been denied, or is said to wait, and checks that it
-// has come to nothing.
+// refused waits until the request has been denied, or gitopscluster has logged why it waits. It checks that
+// the request was not approved and has no certificate.
 func (f forgery) refused(t *testing.T, csr *certificatesv1.CertificateSigningRequest) {
 	t.Helper()
 	must(t, env.Wait(fleetContext(t), "a verdict about "+f.name, func(ctx context.Context) (bool, string) {
@@ -102,7 +102,7 @@ func (f forgery) refused(t *testing.T, csr *certificatesv1.CertificateSigningReq
 	}
 }
 
-// deleted waits until the request is gone, and checks that it came to nothing.
+// deleted waits until the request is deleted, and checks that it was never approved.
 func (f forgery) deleted(t *testing.T, csr *certificatesv1.CertificateSigningRequest) {
 	t.Helper()
 	must(t, env.Wait(fleetContext(t), f.name+" to be deleted", func(ctx context.Context) (bool, string) {
@@ -125,7 +125,7 @@ func has(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.Requ
 	return false
 }
 
-// lines returns what gitopscluster has logged with a word.
+// lines returns the log lines of gitopscluster that contain a word.
 func lines(t *testing.T, word string) string {
 	t.Helper()
 	log, err := os.ReadFile(program(t).Log)
@@ -139,7 +139,7 @@ func lines(t *testing.T, word string) string {
 	return strings.Join(found, "")
 }
 
-// hubAs is a client of the hub with the identity of a cluster's registration agent.
+// hubAs returns a client for the hub with the identity of a cluster's registration agent.
 func hubAs(t *testing.T, c *env.Cluster) client.Client {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", c.HubKubeconfig())
@@ -189,8 +189,8 @@ func forgeries(t *testing.T, victim, attacker string) []forgery {
 	}
 }
 
-// A managed cluster may ask the hub for anything, in the name of another one as well. It
-// gets what it is to have, and its own agent is none the worse for it.
+// A managed cluster may send any request to the hub, also in the name of another cluster. It gets only its
+// own certificate, and its own agent still works afterwards.
 func TestHostileCluster(t *testing.T) {
 	victim, attacker := fleet.Managed[0], fleet.Managed[1]
 	for _, c := range fleet.Managed {
@@ -218,7 +218,7 @@ func TestHostileCluster(t *testing.T) {
 	}
 }
 
-// A cluster that asks too often is given nothing, and others are given what they ask for.
+// A cluster that sends too many requests gets no certificate, and other clusters still get theirs.
 func TestFlood(t *testing.T) {
 	victim, attacker := fleet.Managed[0], fleet.Managed[1]
 	for _, c := range fleet.Managed {
@@ -238,11 +238,11 @@ func TestFlood(t *testing.T) {
 	if len(csr.Status.Certificate) > 0 {
 		t.Error("a certificate was issued in spite of the flood")
 	}
-	must(t, hub.Delete(t.Context(), csr)) // before the flood goes
+	must(t, hub.Delete(t.Context(), csr)) // before the flood is deleted
 }
 
-// A cluster that no GitOpsCluster wants an agent for is given no certificate for one. Its request is
-// deleted: with ten of them OCM's agent makes no other.
+// A cluster without a GitOpsCluster with agents gets no certificate. gitopscluster deletes its request,
+// because with ten of them OCM's agent makes no further one.
 func TestNoCertificateWithoutAgent(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		leave(t, c)

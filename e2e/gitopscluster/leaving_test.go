@@ -28,8 +28,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// departures notes what goes. All API servers of the fleet keep their objects in one
-// etcd, so that resource versions tell the order across clusters.
+// departures records deletions. All API servers of the fleet store their objects in one etcd, so that
+// resource versions give the order across clusters.
 type departures struct {
 	mu   sync.Mutex
 	seen []departure
@@ -59,7 +59,7 @@ func (d *departures) watch(t *testing.T, c client.WithWatch, what string, list c
 	}()
 }
 
-// await waits until as many have gone, and returns them in their order.
+// await waits for n deletions and returns them in their order.
 func (d *departures) await(t *testing.T, n int) (order []string) {
 	t.Helper()
 	must(t, env.Wait(fleetContext(t), fmt.Sprintf("%d to be seen going", n), func(context.Context) (bool, string) {
@@ -76,8 +76,8 @@ func (d *departures) await(t *testing.T, n int) (order []string) {
 	return order
 }
 
-// The agent goes first, then its key, which is proven to be gone, the cluster's Secret
-// goes last, and nothing else goes.
+// When a cluster leaves, the agent is deleted first, then its key. gitopscluster checks that the key is gone.
+// The cluster Secret is deleted last. An Application and the namespace stay.
 func TestLeaving(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
@@ -107,8 +107,8 @@ func TestLeaving(t *testing.T) {
 	})
 }
 
-// A key that nobody removes holds the cluster back, across a restart as well, and the
-// status says whose turn it is. With the registration agent away it is the user's.
+// While a client key remains, the cluster does not leave, also across a restart of gitopscluster. The status
+// reports which Secret has to be removed. Without the registration agent the user has to remove it.
 func TestKeyThatStays(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
@@ -141,8 +141,8 @@ func TestKeyThatStays(t *testing.T) {
 	})
 }
 
-// A deleted GitOpsCluster stays until every cluster has left in the same way; then the
-// principal's certificates go as well.
+// A deleted GitOpsCluster stays until every cluster has left in the same way. Then the principal's
+// certificates are deleted as well.
 func TestDeletedGitOpsCluster(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
@@ -169,7 +169,7 @@ func TestDeletedGitOpsCluster(t *testing.T) {
 	}
 }
 
-// gone waits until there is no GitOpsCluster of a name.
+// gone waits until a GitOpsCluster does not exist.
 func gone(t *testing.T, name string) {
 	t.Helper()
 	must(t, env.Wait(fleetContext(t), "the end of GitOpsCluster "+name, func(ctx context.Context) (bool, string) {
@@ -178,7 +178,7 @@ func gone(t *testing.T, name string) {
 	}))
 }
 
-// left checks that nothing of the agent is left.
+// left checks that no object of the agent exists.
 func left(t *testing.T, c *env.Cluster) {
 	t.Helper()
 	for name, o := range map[string]client.Object{

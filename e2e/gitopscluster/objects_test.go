@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// Names, as users and other programs see them.
+// These are the names that users and other programs use.
 const (
 	addOnName    = "mci-argocd-agent"
 	agentName    = "mci-argocd-agent"
@@ -28,10 +28,10 @@ const (
 
 var agentPods = client.MatchingLabels{"app.kubernetes.io/name": "argocd-agent-agent"}
 
-// clusterSecret is the Secret by which the hub's Argo CD knows a cluster.
+// clusterSecret returns the name of the Secret that registers a cluster in the hub's Argo CD.
 func clusterSecret(c *env.Cluster) string { return c.Name + "-cluster-secret" }
 
-// read reads an object that has to be there.
+// read reads an object that must exist.
 func read[T client.Object](t *testing.T, c client.Client, namespace, name string, o T) T {
 	t.Helper()
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
@@ -40,7 +40,7 @@ func read[T client.Object](t *testing.T, c client.Client, namespace, name string
 	return o
 }
 
-// exists reports whether an object is there.
+// exists reports whether an object exists.
 func exists(t *testing.T, c client.Client, namespace, name string, o client.Object) bool {
 	t.Helper()
 	err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o)
@@ -55,13 +55,13 @@ func keyPair(t *testing.T, c *env.Cluster) *corev1.Secret {
 	return read(t, c.Client, env.ArgoCDNamespace, clientSecret, &corev1.Secret{})
 }
 
-// held is the certificate that a cluster holds.
+// held returns the client certificate on a cluster.
 func held(t *testing.T, c *env.Cluster) *x509.Certificate {
 	t.Helper()
 	return parse(t, keyPair(t, c).Data["tls.crt"])
 }
 
-// generation is the one that a client certificate was issued for.
+// generation returns the generation for which a client certificate was issued.
 func generation(t *testing.T, certificate *x509.Certificate) string {
 	t.Helper()
 	if len(certificate.Subject.Organization) != 1 {

@@ -23,12 +23,12 @@ const (
 	image         = "quay.io/argoprojlabs/argocd-agent:v0.9.0"
 	address       = "principal.example.com"
 	principalName = "argocd-agent-principal"
-	// certificates annotates a pod template with what its process reads once.
+	// certificates is the annotation of a pod template with a digest of what its process reads at its start.
 	certificates = "apps.open-cluster-management.io/certificates"
 	tick         = 100 * time.Millisecond
 )
 
-// expose gives the principal's Service the address that a load balancer would.
+// expose gives the principal's Service an address, like a load balancer.
 func expose(ctx context.Context) error {
 	service := &corev1.Service{}
 	if err := hub.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: principalName}, service); err != nil {
@@ -38,17 +38,17 @@ func expose(ctx context.Context) error {
 	return hub.Status().Update(ctx, service)
 }
 
-// principal plays argocd-agent's principal on the hub: its Deployment, whose pods nobody
-// runs there, and TLS with what its Secrets held when it was last started.
+// principal acts as argocd-agent's principal on the hub. It acts as the Deployment controller, and serves TLS
+// with the content of its Secrets at its last start.
 type principal struct {
 	mu     sync.Mutex
 	server *standin.Server
-	// started is what it was started for, as gitopscluster has put it on its pods.
+	// started is the digest on the pod template at the last start.
 	started string
 	trouble error
 }
 
-// play has it restarted whenever its pod template changes.
+// play restarts the principal whenever the digest on its pod template changes.
 func (p *principal) play(ctx context.Context) {
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
@@ -81,7 +81,7 @@ func (p *principal) look(ctx context.Context) error {
 		}
 	}
 	want := appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1}
-	if p.server != nil { // without its Secrets it would not have come up
+	if p.server != nil { // the principal does not start without its Secrets
 		want.ReadyReplicas, want.AvailableReplicas = 1, 1
 	}
 	if d.Status.ObservedGeneration == want.ObservedGeneration && d.Status.AvailableReplicas == want.AvailableReplicas {
@@ -112,7 +112,7 @@ func (p *principal) restart(ctx context.Context, digest string) error {
 	return nil
 }
 
-// now returns where it is reached, and what it was started for.
+// now returns the principal's address, and the digest at its last start.
 func (p *principal) now() (server, started string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +122,7 @@ func (p *principal) now() (server, started string, err error) {
 	return p.server.Address(), p.started, nil
 }
 
-// agentOf is the agent of a cluster with what is there for it to mount now.
+// agentOf returns an agent with the current Secrets of a cluster.
 func agentOf(ctx context.Context, c *env.Cluster) (standin.Agent, error) {
 	var pair, ca corev1.Secret
 	for name, secret := range map[string]*corev1.Secret{clientSecret: &pair, "argocd-agent-ca": &ca} {
@@ -133,15 +133,15 @@ func agentOf(ctx context.Context, c *env.Cluster) (standin.Agent, error) {
 	return standin.Agent{Roots: ca.Data["ca.crt"], Certificate: pair.Data["tls.crt"], Key: pair.Data["tls.key"]}, nil
 }
 
-// agents are those of all clusters, each with what its pod was started with. They dial
-// the principal again and again.
+// agents are the agents of all clusters, each with the Secrets from the start of its pod. They dial the
+// principal again and again.
 type agents struct {
 	mu      sync.Mutex
 	dials   map[string]int
 	refused []string
 }
 
-// dialing starts them; they end with the test, or when end is called.
+// dialing starts the agents. They stop with the test, or when end is called.
 func dialing(t *testing.T) (a *agents, end func()) {
 	t.Helper()
 	a = &agents{dials: map[string]int{}}
@@ -161,7 +161,7 @@ func (a *agents) run(ctx context.Context, c *env.Cluster) {
 	var pod types.UID
 	var agent standin.Agent
 	for {
-		server, started, err := peer.now() // first: who is replaced meanwhile proves nothing
+		server, started, err := peer.now() // read first: an agent that is replaced in the meantime proves nothing
 		if up := podOf(ctx, c); err == nil && up != "" {
 			if up != pod {
 				if mounted, err := agentOf(ctx, c); err == nil {
@@ -180,7 +180,7 @@ func (a *agents) run(ctx context.Context, c *env.Cluster) {
 	}
 }
 
-// podOf returns the pod of the agent that is up, if one is.
+// podOf returns the UID of the agent's ready pod, or "".
 func podOf(ctx context.Context, c *env.Cluster) types.UID {
 	var pods corev1.PodList
 	if c.Client.List(ctx, &pods, client.InNamespace(env.ArgoCDNamespace), agentPods) != nil {
@@ -204,7 +204,7 @@ func (a *agents) dial(cluster string, agent standin.Agent, server, started strin
 	switch {
 	case err == nil && name == cluster:
 		a.dials[cluster]++
-	case now == started: // else the principal was restarted meanwhile
+	case now == started: // otherwise the principal was restarted in the meantime
 		a.refused = append(a.refused, fmt.Sprintf("%s, as %q: %v", cluster, name, err))
 	}
 }

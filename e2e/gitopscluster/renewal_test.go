@@ -28,8 +28,7 @@ func loseKey(t *testing.T, c *env.Cluster) {
 	must(t, c.Client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: clientSecret}}))
 }
 
-// renewed waits until a cluster holds another certificate than before and its agent has
-// been started with it.
+// renewed waits until a cluster has another certificate than before and its agent was restarted with it.
 func renewed(t *testing.T, c *env.Cluster, before *x509.Certificate) *x509.Certificate {
 	t.Helper()
 	var now *x509.Certificate
@@ -62,8 +61,7 @@ func renewed(t *testing.T, c *env.Cluster, before *x509.Certificate) *x509.Certi
 	return now
 }
 
-// A cluster that has lost its key is given another certificate, and its agent is started
-// once more, not twice.
+// A cluster that has lost its key gets another certificate, and its agent is restarted exactly once.
 func TestLostKey(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
@@ -80,8 +78,8 @@ func TestLostKey(t *testing.T) {
 	})
 }
 
-// OCM's registration agent waits for a denied request without end. A raised generation
-// has it ask anew.
+// OCM's registration agent waits for a denied request without end. gitopscluster raises the generation, and
+// the agent sends another request.
 func TestDeniedAgentAsksAgain(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
@@ -110,8 +108,8 @@ func TestDeniedAgentAsksAgain(t *testing.T) {
 	})
 }
 
-// A new CA is asked for, and comes: at no moment is an agent refused that runs with what
-// it was given, nor does one refuse its principal. Afterwards the former CA is nobody's.
+// During the rotation to a new CA no agent with its mounted Secrets is rejected, and no agent rejects the
+// principal. Afterwards the principal rejects certificates of the former CA.
 func TestNewCA(t *testing.T) {
 	former := map[string]*x509.Certificate{}
 	for _, c := range fleet.Managed {
@@ -139,7 +137,7 @@ func TestNewCA(t *testing.T) {
 			t.Errorf("%s holds a certificate of generation %s, before %s: %v", c.Name, generation(t, now), generation(t, former[c.Name]), err)
 		}
 	}
-	old.Roots = ca.Data["ca.crt"] // it would take the principal: what counts is its own certificate
+	old.Roots = ca.Data["ca.crt"] // it trusts the principal, so only its own certificate decides
 	must(t, env.Wait(fleetContext(t), "the principal to trust the new CA alone", func(context.Context) (bool, string) {
 		server, _, err := peer.now()
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 
 var (
 	fleet *env.Fleet
-	// hub also knows add-ons.
+	// hub is a client whose scheme includes add-ons.
 	hub client.WithWatch
 	// peer is the principal.
 	peer principal
@@ -29,8 +29,7 @@ func TestMain(m *testing.M) {
 	}, prepare))
 }
 
-// prepare gives the hub a principal and Placements, and each managed cluster what binds the
-// pods of agents.
+// prepare gives the hub a principal and Placements, and binds the pods of agents on each managed cluster.
 func prepare(ctx context.Context, f *env.Fleet) error {
 	fleet = f
 	scheme, err := env.Scheme()
@@ -64,7 +63,7 @@ func fleetContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// program is the process of the program under test.
+// program returns the process of gitopscluster.
 func program(t *testing.T) *env.Process {
 	t.Helper()
 	p, err := fleet.Processes.Get(env.GitOpsCluster + "-0")
@@ -72,8 +71,7 @@ func program(t *testing.T) *env.Process {
 	return p
 }
 
-// onEachCluster runs a test on the cluster with the newest parts and on the one with the
-// oldest.
+// onEachCluster runs a test on the cluster with the newest components and on the cluster with the oldest.
 func onEachCluster(t *testing.T, test func(t *testing.T, c *env.Cluster)) {
 	t.Helper()
 	for _, c := range fleet.Managed {

@@ -31,11 +31,11 @@ import (
 
 const (
 	cluster = "cluster1"
-	// moved are restored on the new hub, forgotten is not.
+	// moved is the Application that is restored on the new hub. forgotten is not restored.
 	moved, forgotten = "moved", "forgotten"
 )
 
-// content is what an Application deploys, NAME is its name.
+// content is the manifest of an Application. NAME stands for its name.
 const content = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: NAME}
@@ -56,9 +56,9 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// A fleet moves to a hub that has its Applications from a backup, with other UIDs and without
-// ManifestWorks. The new hub delivers the same objects on the managed cluster again, even after the
-// agent has forgotten the old hub. Then what was not restored is pruned, as in the documentation.
+// A fleet moves to a hub that has its Applications from a backup, with other UIDs and without ManifestWorks.
+// The new hub delivers the same objects on the managed cluster again. They stay the same after the agent has
+// removed the old hub's work. An Application that was not restored is pruned then.
 func TestHubMoves(t *testing.T) {
 	git := map[string]string{}
 	for _, name := range []string{moved, forgotten} {
@@ -79,7 +79,7 @@ func TestHubMoves(t *testing.T) {
 	}
 	before := running(t.Context(), t, moved)
 
-	// 1. The old hub writes nothing any more.
+	// 1. The old hub stops writing.
 	p, err := fleet.Processes.Get(env.Propagation + "-0")
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestHubMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// 2. The new hub holds, and has what was backed up.
+	// 2. The new hub has the restored objects and holds removals.
 	hub, err := fleet.StartSecondHub(t.Context(), "hub2")
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestHubMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// 3. The agents follow it, and their clusters are selected.
+	// 3. The agents use the new hub, and their clusters are selected.
 	managed := fleet.Cluster(cluster)
 	if err := fleet.SwitchHub(t.Context(), managed, hub); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestHubMoves(t *testing.T) {
 		t.Fatalf("moved, what runs has changed from %v to %v", before, after)
 	}
 
-	// 4. What the old hub had applied is forgotten once the agent's grace of an hour is over.
+	// 4. The agent removes the old hub's work after its grace period, which is an hour by default.
 	agent, err := fleet.Processes.Get(cluster + "-work-agent-of-hub2")
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestHubMoves(t *testing.T) {
 		t.Fatalf("once the old hub is forgotten, what runs has changed from %v to %v", before, after)
 	}
 
-	// 5. The new hub is in charge: a change arrives, and a deletion prunes.
+	// 5. The new hub manages the Application: a change arrives, and a deletion prunes.
 	decide(t, hub, "")
 	a := application(moved)
 	if err := hub.Client.Patch(t.Context(), a, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"revisionHistoryLimit":7}}`))); err != nil {
@@ -148,7 +148,7 @@ func TestHubMoves(t *testing.T) {
 	})
 }
 
-// application is an Application as its author wrote it.
+// application returns an Application as a user creates it.
 func application(name string) *argocd.Application {
 	a := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
@@ -163,7 +163,7 @@ func application(name string) *argocd.Application {
 	return a
 }
 
-// restore brings back on a hub what a backup of the old one has.
+// restore creates the objects of the old hub's backup on a hub, and holds removals there.
 func restore(t *testing.T, hub *env.Cluster) {
 	t.Helper()
 	decide(t, hub, "hold")
@@ -180,7 +180,7 @@ func restore(t *testing.T, hub *env.Cluster) {
 	} {
 		var err error
 		env.Await(t, "the new hub to know the kind of "+o.GetName(), func(ctx context.Context) (bool, string) {
-			err = hub.Client.Create(ctx, o) // an API server tells of a kind shortly after its CRD is established
+			err = hub.Client.Create(ctx, o) // an API server lists a kind shortly after its CRD is established
 			return !meta.IsNoMatchError(err), fmt.Sprint(err)
 		})
 		if err != nil {
@@ -189,8 +189,8 @@ func restore(t *testing.T, hub *env.Cluster) {
 	}
 }
 
-// selectCluster is what registration and placement come to: the cluster is available, and
-// a decision selects it.
+// selectCluster creates the result of registration and placement: the cluster is available, and a
+// PlacementDecision selects it.
 func selectCluster(t *testing.T, hub *env.Cluster) {
 	t.Helper()
 	c := &clusterv1.ManagedCluster{}
@@ -222,8 +222,7 @@ func decide(t *testing.T, hub *env.Cluster, word string) {
 	}
 }
 
-// awaitDelivered waits until the agent has applied an Application of a hub, and the hub shows it as
-// healthy.
+// awaitDelivered waits until the agent has applied an Application of a hub, and the hub shows it as healthy.
 func awaitDelivered(t *testing.T, hub *env.Cluster, name string) {
 	t.Helper()
 	env.Await(t, hub.Name+" to say that "+name+" is applied and well", func(ctx context.Context) (bool, string) {
@@ -246,7 +245,7 @@ func awaitDelivered(t *testing.T, hub *env.Cluster, name string) {
 	})
 }
 
-// running returns the UIDs of what the managed cluster has of an Application.
+// running returns the UIDs of an Application, its Deployment and its pods on the managed cluster.
 func running(ctx context.Context, t *testing.T, name string) map[string]string {
 	t.Helper()
 	uids := map[string]string{}

@@ -30,7 +30,7 @@ func config(version int) string {
 
 const noService = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop-service}\n"
 
-// good is a version that becomes Healthy.
+// good returns a version that becomes Healthy.
 func good(version int) map[string]string {
 	return map[string]string{
 		"shop/config.yaml": config(version), "shop/deployment.yaml": fmt.Sprintf(deployment, "replicas: 1", version, env.NodeName),
@@ -38,7 +38,7 @@ func good(version int) map[string]string {
 	}
 }
 
-// unsyncable is a version with an object that no API server accepts.
+// unsyncable returns a version with an object that every API server rejects.
 func unsyncable(version int) map[string]string {
 	files := good(version)
 	files["shop/service.yaml"] = "apiVersion: v1\nkind: Service\nmetadata: {name: shop}\nspec: {ports: [{port: 99999}]}\n"

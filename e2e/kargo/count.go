@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// kargoUser is who Kargo's controller is to the hub's API server, as the audit policy has it.
+// kargoUser is the user of Kargo's controller on the hub's API server and in the audit policy.
 const kargoUser = "kargo-controller"
 
 // entry is a line of the audit log of the hub's API server.
@@ -40,7 +40,7 @@ type entry struct {
 	Received time.Time `json:"requestReceivedTimestamp"`
 }
 
-// counted is what was written to the hub for one Application.
+// counted is the number of writes on the hub for one Application.
 type counted struct {
 	// started are the Events by which Kargo reports that it began an operation.
 	started int
@@ -50,7 +50,7 @@ type counted struct {
 	writes map[string]int
 }
 
-// count reads from the audit log what was written for an Application to a cluster since a moment.
+// count counts the writes for an Application of a cluster in the audit log since a time.
 func count(audit, app, cluster string, since time.Time) counted {
 	c := counted{writes: map[string]int{}}
 	lines := bufio.NewScanner(bytes.NewReader(must.Get(os.ReadFile(audit))))
@@ -75,7 +75,7 @@ func count(audit, app, cluster string, since time.Time) counted {
 	return c
 }
 
-// String returns the figures for a person.
+// String returns the figures as text.
 func (c counted) String() string {
 	writes := make([]string, 0, len(c.writes))
 	for _, resource := range slices.Sorted(maps.Keys(c.writes)) {

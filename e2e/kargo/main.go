@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kargo runs Kargo's real controller on a fleet of real parts. Its Stages promote commits
-// to managed clusters by pulled Applications. The command prints what it checks and measures, and
-// stops with an error at the first failure.
+// Command kargo runs Kargo's real controller on a fleet of real components. Its Stages promote commits to
+// managed clusters by pulled Applications. The command prints what it checks and measures, and stops with an
+// error at the first failure.
 package main
 
 import (
@@ -54,7 +54,7 @@ func run(ctx context.Context, binary string, bad int) error {
 
 func say(line string) { fmt.Println(line) }
 
-// steps returns the steps in their order. Each depends on the ones before it, and returns its
+// steps returns the steps in their order. Each step depends on the steps before it and returns its
 // measurements.
 func (p *pipeline) steps(bad int) (steps []scenario.Step) {
 	add := func(title string, limit time.Duration, do func(context.Context) string) {

@@ -32,35 +32,35 @@ const (
 type pipeline struct {
 	fleet              *env.Fleet
 	hub                client.Client
-	audit              string // the log of what Kargo and propagation write
+	audit              string // the path of the audit log with the writes of Kargo and propagation
 	canary, production *stage
 	began              time.Time
 
 	version    int       // of the files in git
-	promotions int       // made so far
-	good       []freight // those that are on production
+	promotions int       // created so far
+	good       []freight // the freight on production
 	bad        []freight
-	ones       int // promotions that were counted and had one operation
-	again      int // times that Kargo wrote one of these operations once more
+	ones       int // counted promotions with one operation
+	again      int // repeated writes of these operations by Kargo
 }
 
 // stage is a Stage of Kargo with its one Application.
 type stage struct {
 	name, app string
 	cluster   *env.Cluster
-	// on watches the Application on the cluster, hub the one that Kargo changes.
+	// on watches the Application on the cluster. hub watches the Application that Kargo changes.
 	on, hub *witness
 }
 
-// freight is one commit in Kargo's form.
+// freight is one commit as Kargo's Freight.
 type freight struct{ name, revision string }
 
-// promotion is a promotion that was started by hand, as with Kargo's page.
+// promotion is a promotion that was started by hand, as from Kargo's page.
 type promotion struct {
 	name  string
 	stage *stage
 	made  time.Time
-	// operations are those that the cluster had run before, synced those that had succeeded.
+	// operations is the number of operations on the cluster before, and synced the number of successful ones.
 	operations, synced int
 }
 
@@ -74,12 +74,12 @@ func newPipeline(fleet *env.Fleet, audit string) *pipeline {
 
 func file(name string) string { return filepath.Join(testkit.Root(), "e2e", "kargo", "testdata", name) }
 
-// definitions is the folder with the CustomResourceDefinitions in the source of a binary.
+// definitions returns the folder of the CustomResourceDefinitions in the source of a binary.
 func definitions(binary string) string {
 	return filepath.Join(filepath.Dir(binary), "charts", "kargo", "resources", "crds")
 }
 
-// prepare starts Kargo with its Project, and delivers the Applications, which nothing syncs yet.
+// prepare starts Kargo with its Project, and delivers the Applications, which are not synced yet.
 func (p *pipeline) prepare(ctx context.Context, binary string) {
 	must.OK(scenario.Prepare(ctx, p.fleet))
 	hub := must.Get(watch(p.fleet.Processes.Context(), p.fleet.Hub)) //nolint:contextcheck // it watches until the fleet ends
@@ -102,13 +102,13 @@ func (p *pipeline) prepare(ctx context.Context, binary string) {
 	}
 }
 
-// push commits the files in the state that is asked for, and returns the revision.
+// push commits the files of the next version, and returns the revision.
 func (p *pipeline) push(ctx context.Context, message string, content func(version int) map[string]string) string {
 	p.version++
 	return must.Get(p.fleet.Git.Commit(ctx, message, content(p.version)))
 }
 
-// commit pushes and waits until the Warehouse has made Freight of it.
+// commit pushes and waits until the Warehouse has created Freight for the commit.
 func (p *pipeline) commit(ctx context.Context, message string, content func(version int) map[string]string) (f freight) {
 	f.revision = p.push(ctx, message, content)
 	await(ctx, "Freight for "+f.revision, func(ctx context.Context) (bool, string) {
@@ -156,7 +156,7 @@ func (p *pipeline) promote(ctx context.Context, s *stage, f freight, change func
 	var steps []any
 	must.OK(json.Unmarshal([]byte(change(string(template.Spec.PromotionTemplate.Spec.Steps))), &steps))
 	p.promotions++
-	// Kargo sorts promotions by name and takes that for the order of time.
+	// Kargo sorts promotions by name and expects that to be the order of time.
 	made := promotion{name: fmt.Sprintf("%s.%05d.%s", s.name, p.promotions, f.name[:7]), stage: s}
 	made.operations, made.synced = s.on.all(s.app)
 	o := object("Promotion", made.name)
@@ -167,7 +167,7 @@ func (p *pipeline) promote(ctx context.Context, s *stage, f freight, change func
 	return made
 }
 
-// asIs leaves the steps of a Stage as they are.
+// asIs returns the steps of a Stage unchanged.
 func asIs(steps string) string { return steps }
 
 // ended waits for the end of a Promotion, and returns its phase and message.
@@ -187,7 +187,7 @@ func (p *pipeline) phase(ctx context.Context, made promotion) (phase, message st
 	return o.Status.Phase, o.Status.Message
 }
 
-// stageStatus is the part of a Stage's status that counts.
+// stageStatus is the part of a Stage's status that the steps check.
 type stageStatus struct {
 	Conditions    []metav1.Condition
 	LastPromotion struct{ Name string }
@@ -214,7 +214,7 @@ func (p *pipeline) verifiedIn(ctx context.Context, s *stage, f freight) bool {
 	return o.Status.VerifiedIn[s.name] != nil
 }
 
-// application is what counts of a hub Application.
+// application is the part of a hub Application that the steps check.
 type application struct {
 	Metadata struct{ Annotations map[string]string }
 	Spec     struct {
@@ -235,7 +235,7 @@ func (p *pipeline) application(ctx context.Context, s *stage) (a application) {
 	return a
 }
 
-// await waits until probe returns true. It tries again what fails in it.
+// await waits until probe returns true. It retries after a failure of probe.
 func await(ctx context.Context, what string, probe func(context.Context) (done bool, saw string)) {
 	must.OK(env.Wait(ctx, what, func(ctx context.Context) (done bool, saw string) {
 		if err := must.Try(func() { done, saw = probe(ctx) }); err != nil {
@@ -245,7 +245,7 @@ func await(ctx context.Context, what string, probe func(context.Context) (done b
 	}))
 }
 
-// require ends the step unless a condition holds.
+// require stops the step with an error unless holds is true.
 func require(holds bool, format string, arguments ...any) {
 	if !holds {
 		must.OK(fmt.Errorf(format, arguments...))

@@ -25,15 +25,15 @@ func (p *pipeline) release(ctx context.Context) string {
 	return p.well(ctx, p.promote(ctx, p.canary, f, asIs), f) + "\n" + p.finish(ctx, f)
 }
 
-// finish promotes Freight to production that is verified in canary.
+// finish promotes Freight to production after its verification in canary.
 func (p *pipeline) finish(ctx context.Context, f freight) string {
 	figures := p.well(ctx, p.promote(ctx, p.production, f, asIs), f)
 	p.good = append(p.good, f)
 	return figures
 }
 
-// well waits until a promotion has succeeded, its Stage is healthy and its Freight verified, and
-// until nothing is left to write. It checks that there was one operation, and returns figures.
+// well waits until a promotion has succeeded, its Stage is healthy and its Freight is verified. It checks
+// that the cluster ran one operation, and returns figures.
 func (p *pipeline) well(ctx context.Context, made promotion, f freight) string {
 	phase, message := p.ended(ctx, made)
 	require(phase == succeeded, "Promotion %s is %s: %s", made.name, phase, message)
@@ -62,9 +62,9 @@ func (p *pipeline) rest(ctx context.Context, s *stage) {
 	})
 }
 
-// once waits until nothing is left to write for a promotion, and checks that Kargo asked for one
-// operation and the cluster ran one. Kargo may write the same operation once more when the status
-// changes before the operation runs, which changes nothing.
+// once waits until propagation has finished the requests. It checks that Kargo wrote one operation and the
+// cluster ran one. Kargo may write the same operation again if the status changes before the operation runs,
+// which has no effect.
 func (p *pipeline) once(ctx context.Context, made promotion) counted {
 	s := made.stage
 	p.rest(ctx, s)
@@ -80,8 +80,8 @@ func (p *pipeline) once(ctx context.Context, made promotion) counted {
 	return c
 }
 
-// stops promotes bad commits, one after the other. Each has to stop at canary, and the former
-// Freight to repair canary.
+// stops promotes bad commits, one after the other. Each must stop at canary, and the former Freight must
+// repair canary.
 func (p *pipeline) stops(ctx context.Context, n int) string {
 	stopped, repaired := 0, 0
 	before, _ := p.production.on.all(p.production.app)
@@ -122,8 +122,8 @@ func (p *pipeline) refused(ctx context.Context, f freight) {
 	require(phase != succeeded && strings.Contains(message, "not available"), "Promotion %s is %s: %s", made.name, phase, message)
 }
 
-// clean checks that no bad commit was ever named by production's Application, on its cluster or
-// on the hub.
+// clean checks that production's Application never contained a bad commit, neither on its cluster nor on the
+// hub.
 func (p *pipeline) clean() {
 	s := p.production
 	for _, f := range p.bad {
@@ -131,7 +131,7 @@ func (p *pipeline) clean() {
 	}
 }
 
-// unreachable stops the agents of canary's cluster and promotes meanwhile.
+// unreachable kills the agents of canary's cluster and promotes during the outage.
 func (p *pipeline) unreachable(ctx context.Context) string {
 	c := p.canary.cluster.Name
 	lease(ctx, p.hub, c, 1)
@@ -160,13 +160,13 @@ func (p *pipeline) unreachable(ctx context.Context) string {
 	return "afterwards " + p.well(ctx, made, f) + "\n" + p.finish(ctx, f)
 }
 
-// lease sets how long the lease of a managed cluster lasts.
+// lease sets the lease duration of a managed cluster.
 func lease(ctx context.Context, hub client.Client, cluster string, seconds int) {
 	must.OK(hub.Patch(ctx, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}},
 		client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"leaseDurationSeconds":%d}}`, seconds))))
 }
 
-// requested waits until Kargo has put its operation on the hub Application.
+// requested waits until Kargo has written its operation into the hub Application.
 func (p *pipeline) requested(ctx context.Context, made promotion) {
 	await(ctx, "Kargo to ask for the operation of "+made.name, func(ctx context.Context) (bool, string) {
 		a := p.application(ctx, made.stage)
@@ -174,7 +174,7 @@ func (p *pipeline) requested(ctx context.Context, made promotion) {
 	})
 }
 
-// killedBefore kills propagation before a promotion and starts it during it.
+// killedBefore kills propagation before a promotion and starts it during the promotion.
 func (p *pipeline) killedBefore(ctx context.Context) string {
 	f := p.commit(ctx, "Release, and kill propagation first", good)
 	propagation := must.Get(p.fleet.Processes.Get(env.Propagation + "-0"))
@@ -185,8 +185,8 @@ func (p *pipeline) killedBefore(ctx context.Context) string {
 	return p.well(ctx, made, f) + "\n" + p.finish(ctx, f)
 }
 
-// killedAfter kills propagation when the cluster has begun the operation, and starts it when the
-// operation has ended.
+// killedAfter kills propagation when the cluster has begun the operation, and starts it when the operation
+// has ended.
 func (p *pipeline) killedAfter(ctx context.Context) string {
 	f := p.commit(ctx, "Release, and kill propagation meanwhile", good)
 	propagation := must.Get(p.fleet.Processes.Get(env.Propagation + "-0"))
@@ -204,7 +204,7 @@ func (p *pipeline) killedAfter(ctx context.Context) string {
 	return p.well(ctx, made, f) + "\n" + p.finish(ctx, f)
 }
 
-// withoutTarget promotes former Freight by desiredRevision alone, which does not deploy it.
+// withoutTarget promotes former Freight with desiredRevision only, which does not deploy it.
 func (p *pipeline) withoutTarget(ctx context.Context) string {
 	former, last := p.good[len(p.good)-2], p.good[len(p.good)-1]
 	made := p.promote(ctx, p.canary, former, strings.NewReplacer(
@@ -222,7 +222,7 @@ func (p *pipeline) withoutTarget(ctx context.Context) string {
 	return "afterwards " + p.well(ctx, p.promote(ctx, p.canary, last, asIs), last)
 }
 
-// total sums up the run.
+// total summarizes the run.
 func (p *pipeline) total(context.Context) string {
 	p.clean()
 	return fmt.Sprintf("%d promotions in %s; on production %d good commits, none of %d bad ones; one operation for each of %d promotions, which Kargo wrote %d times more without effect",

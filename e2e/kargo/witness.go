@@ -18,14 +18,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// witness watches the Applications of one cluster and keeps what they have shown.
+// witness watches the Applications of one cluster and records their content.
 type witness struct {
 	mu sync.Mutex
-	// operations are the operations of an Application by their start.
+	// operations are the operations of an Application by their start time.
 	operations map[string]map[string]operation
-	// synced is how many operations of an Application have succeeded, by its history.
+	// synced is the number of successful operations of an Application, from its history.
 	synced map[string]int
-	// revisions are what the content of an Application has named anywhere.
+	// revisions are all revisions that the content of an Application has contained.
 	revisions map[string]map[string]bool
 	err       error
 }
@@ -35,7 +35,7 @@ type operation struct {
 	Promotion, Phase string
 }
 
-// state is the part of an Application's status that counts.
+// state is the part of an Application's status that the witness reads.
 type state struct {
 	OperationState struct {
 		Phase     string `json:"phase"`
@@ -56,7 +56,7 @@ func watch(ctx context.Context, c *env.Cluster) (_ *witness, err error) {
 	defer must.Return(&err)
 	w := &witness{operations: map[string]map[string]operation{}, synced: map[string]int{}, revisions: map[string]map[string]bool{}}
 	watching := must.Get(cache.New(c.Config, cache.Options{Scheme: must.Get(env.Scheme())}))
-	go func() { _ = watching.Start(ctx) }() // it ends with ctx, and only then
+	go func() { _ = watching.Start(ctx) }() // it ends only with ctx
 	informer := must.Get(watching.GetInformer(ctx, &argocd.Application{}))
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc: w.see, UpdateFunc: func(_, o any) { w.see(o) },
@@ -91,7 +91,7 @@ func (w *witness) see(object any) {
 	}
 }
 
-// promotionOf returns the promotion that asked for the last operation, "" for another origin.
+// promotionOf returns the promotion that requested the last operation, or "" for another origin.
 func promotionOf(s state) string {
 	for _, info := range s.OperationState.Operation.Info {
 		if info.Name == "kargo.akuity.io/promotion" {
@@ -114,8 +114,8 @@ func (w *witness) ran(app, promotion string) (times int, phase string) {
 	return times, phase
 }
 
-// all returns how many operations an Application has run, and how many of them have succeeded. The
-// first have different seconds in which they began, the second different numbers.
+// all returns how many operations an Application has run, and how many of them have succeeded. It counts the
+// operations by their start times, and the successful ones by their numbers in the history.
 func (w *witness) all(app string) (operations, synced int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +123,7 @@ func (w *witness) all(app string) (operations, synced int) {
 	return len(w.operations[app]), w.synced[app]
 }
 
-// named reports whether an Application has named a revision.
+// named reports whether an Application has ever contained a revision.
 func (w *witness) named(app, revision string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,13 +14,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// text is a field of a message of Protocol Buffers.
+// text encodes a text field of a Protocol Buffers message.
 func text(number byte, value string) []byte {
 	return append(binary.AppendUvarint([]byte{number<<3 | 2}, uint64(len(value))), value...)
 }
 
-// serverSideDiff has the real argocd-server compare manifests of the caller's on an Application's
-// destination, as `argocd app diff --server-side-diff` does. It returns the whole answer.
+// serverSideDiff makes the real argocd-server compare the caller's manifests on an Application's destination,
+// as `argocd app diff --server-side-diff` does. It returns the whole answer.
 func serverSideDiff(t *testing.T, application, kind, namespace, name, existing, target string) string {
 	t.Helper()
 	resource := bytes.Join([][]byte{text(2, kind), text(3, namespace), text(4, name), text(6, existing)}, nil)
@@ -45,8 +45,8 @@ func serverSideDiff(t *testing.T, application, kind, namespace, name, existing, 
 	return response.Header.Get("Grpc-Status") + response.Header.Get("Grpc-Message") + string(answer)
 }
 
-// argocd-server's rights on the hub are nobody's by way of a view: an Application whose destination
-// is the hub has a tree, and no managed resources that a server-side diff answers for.
+// A view must not give anybody argocd-server's permissions on the hub. An Application whose destination is
+// the hub has a tree, and no managed resources for which a server-side diff answers.
 func TestView_answersNoServerSideDiffOnTheHub(t *testing.T) {
 	const name, hidden = "to-the-hub", "server.secretkey"
 	create(t, name, "cluster1", "guestbook", "server: https://kubernetes.default.svc")

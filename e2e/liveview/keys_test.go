@@ -13,8 +13,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Each Argo CD that is known names both keys, and the channel of their changes, as liveview
-// reads and writes them; what its server does for a command line without a tree is the same.
+// Each supported Argo CD uses the two Redis keys and the channel of changes that liveview reads and writes.
+// Its server also handles a command line without a tree in the same way.
 func TestKeys_areThoseOfEachArgoCD(t *testing.T) {
 	for folder, module := range map[string]string{"old": "v2", "ocm-argocd": "v3", "next": "v3"} {
 		t.Run(folder, func(t *testing.T) {

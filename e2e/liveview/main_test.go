@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package liveview has an unmodified argocd-server show pulled Applications.
+// Package liveview tests that an unmodified argocd-server shows pulled Applications.
 package liveview
 
 import (
@@ -20,7 +20,8 @@ var (
 
 func TestMain(m *testing.M) {
 	options := env.Options{Old: []string{"cluster2"}, Product: []string{env.Propagation}, ArgoCDAccounts: true}
-	// A measurement is of Argo CD's own intervals: looking every four seconds, a hundred Applications fill the agent's queue.
+	// A measurement uses Argo CD's own intervals. With checks every four seconds, a hundred Applications
+	// would fill the agent's queue.
 	options.DefaultPoll = os.Getenv("LIVEVIEW_APPLICATIONS") != ""
 	os.Exit(env.RunTests(m.Run, options, func(ctx context.Context, f *env.Fleet) (err error) {
 		fleet = f

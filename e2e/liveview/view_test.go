@@ -33,10 +33,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// streams has no timeout: a page stays open.
+// streams has no timeout, because a page stays open.
 var streams = &http.Client{}
 
-// page is what a page has open: the stream of the tree of an Application.
+// page is the open page of an Application: the stream of its tree.
 type page struct {
 	mu     sync.Mutex
 	last   string // the last tree
@@ -46,7 +46,7 @@ type page struct {
 	done   chan struct{}
 }
 
-// openPage opens the stream as the page of Argo CD does.
+// openPage opens the stream like Argo CD's page.
 func openPage(t *testing.T, name, token string) *page {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -106,7 +106,7 @@ func (p *page) await(t *testing.T, what string, check func(tree string) bool) ti
 	return at
 }
 
-// get asks the REST API as administrator.
+// get sends a request to the REST API as administrator.
 func get(t *testing.T, path string) string {
 	t.Helper()
 	answer, status, err := live.Server.Request(t.Context(), http.MethodGet, path, live.Admin, nil)
@@ -116,7 +116,7 @@ func get(t *testing.T, path string) string {
 	return string(answer)
 }
 
-// stored returns what a Redis has below a key, unpacked; "" for nothing.
+// stored returns the unpacked value of a key in a Redis, or "".
 func stored(t *testing.T, address, key string) string {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: address})
@@ -131,7 +131,7 @@ func stored(t *testing.T, address, key string) string {
 	return unpack(t, blob)
 }
 
-// tree decodes a tree without what the hub does not get: UIDs.
+// tree decodes a tree and removes the UIDs, which the hub does not get.
 func tree(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var decoded map[string]any
@@ -176,7 +176,7 @@ func items(t *testing.T, text string) []any {
 	return list
 }
 
-// works returns the ManifestWorks of live.Views.
+// works returns the ManifestWorks of liveview.
 func works(t *testing.T) []workv1.ManifestWork {
 	t.Helper()
 	list := &workv1.ManifestWorkList{}
@@ -186,7 +186,7 @@ func works(t *testing.T) []workv1.ManifestWork {
 	return list.Items
 }
 
-// awaitNothing waits until nothing of any view is left on the hub.
+// awaitNothing waits until no object and no data of any view exist on the hub.
 func awaitNothing(t *testing.T, names ...string) {
 	t.Helper()
 	if err := env.Wait(t.Context(), "the views to be taken back", func(ctx context.Context) (bool, string) {
@@ -214,8 +214,8 @@ func awaitNothing(t *testing.T, names ...string) {
 	}
 }
 
-// The page shows what the cluster's own Argo CD has, with Argo CD 3.2 and 2.14, and OCM 1.2
-// and 0.16; nothing is left when it is closed.
+// The page shows the same tree as the cluster's own Argo CD, with Argo CD 3.2 and 2.14, and with OCM 1.2 and
+// 0.16. When the page is closed, no data of the view remains.
 func TestView_isThatOfTheCluster(t *testing.T) {
 	names := []string{}
 	for _, c := range fleet.Managed {
@@ -225,7 +225,7 @@ func TestView_isThatOfTheCluster(t *testing.T) {
 		p := openPage(t, name, live.Admin)
 		at := p.await(t, "the tree of "+name, func(text string) bool { return strings.Count(text, `"kind":"Deployment"`) > 0 })
 		t.Logf("%s: complete after %s", name, at.Sub(began).Round(time.Millisecond))
-		// The cluster's Argo CD may write between both reads.
+		// The cluster's Argo CD may write between the two reads.
 		if err := env.Wait(t.Context(), "tree and managed resources of "+name+" to be those of the cluster", func(context.Context) (bool, string) {
 			diff := cmp.Diff(tree(t, stored(t, live.Views.ManagedRedis(c.Name), "app|resources-tree|"+name)), tree(t, get(t, "/api/v1/applications/"+name+"/resource-tree"))) +
 				cmp.Diff(items(t, stored(t, live.Views.ManagedRedis(c.Name), "app|managed-resources|"+name)), items(t, get(t, "/api/v1/applications/"+name+"/managed-resources")))
@@ -246,7 +246,7 @@ func TestView_isThatOfTheCluster(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		// What names a resource in the tree must not have argocd-server look for one on the hub.
+		// The tree names resources without UIDs, so argocd-server must not read such a resource on the hub.
 		path := "/api/v1/applications/" + name + "/resource?appNamespace=argocd&namespace=guestbook&resourceName=guestbook-config&version=v1&kind=ConfigMap&group="
 		if answer, status, err := live.Server.Request(t.Context(), http.MethodGet, path, live.Admin, nil); err != nil || status != http.StatusBadRequest || !strings.Contains(string(answer), "not found as part of application") {
 			t.Errorf("the live manifest: %d %s %v", status, answer, err)
@@ -256,8 +256,9 @@ func TestView_isThatOfTheCluster(t *testing.T) {
 	awaitNothing(t, names...)
 }
 
-// The command line has no page open: argocd-server refreshes what it does not find in Redis, and answers that it is
-// missing when the view comes after the refresh. A tree has one row of the resources, since they have no UID; it ends.
+// The command line has no open page. argocd-server refreshes an Application that it does not find in Redis,
+// and answers that it is missing if the view arrives later. Each command must succeed in the end, also the
+// tree, although its resources have no UIDs.
 func TestView_ofCommandLine(t *testing.T) {
 	const name = "cluster1-guestbook"
 	awaitNothing(t, name)
@@ -284,14 +285,14 @@ func TestView_ofCommandLine(t *testing.T) {
 	awaitNothing(t, name)
 }
 
-// argocd-server refuses a tenant without rights; nothing is asked of a cluster for it.
+// argocd-server rejects a tenant without permissions, and liveview requests no view from a cluster.
 func TestView_ofTenantWithoutRightsAsksNothing(t *testing.T) {
 	p := openPage(t, "cluster1-guestbook", live.Tenant)
 	<-p.done
 	if p.status != http.StatusForbidden {
 		t.Errorf("argocd-server answers %d %s, want 403", p.status, p.last)
 	}
-	// One that may see it proves that the viewer has looked since.
+	// A view for a permitted user proves that the viewer has run since.
 	q := openPage(t, "cluster2-guestbook", live.Admin)
 	q.await(t, "the tree of cluster2-guestbook", func(text string) bool { return strings.Contains(text, "guestbook-ui") })
 	for _, w := range works(t) {
@@ -305,7 +306,8 @@ func TestView_ofTenantWithoutRightsAsksNothing(t *testing.T) {
 
 const canary = "c4n4ry"
 
-// No value of a Secret leaves the cluster, in data, annotations or what was last applied.
+// No value of a Secret leaves the cluster, neither in data, nor in annotations, nor in last-applied
+// configuration.
 func TestView_hasNoValuesOfSecrets(t *testing.T) {
 	if _, err := fleet.Git.Commit(t.Context(), "Serve a Secret", map[string]string{"secret/secret.yaml": `
 apiVersion: v1
@@ -355,7 +357,7 @@ stringData: {password: "` + canary + `", another: "` + canary + `"}
 	awaitNothing(t, "secret")
 }
 
-// sent returns the view of an Application in what an observer wrote, unpacked.
+// sent returns the unpacked view of an Application in the observer's output.
 func sent(t *testing.T, text, name string) string {
 	t.Helper()
 	var views map[string]struct{ Blob []byte }
@@ -378,7 +380,7 @@ func unpack(t *testing.T, blob []byte) string {
 	return string(raw)
 }
 
-// deploy is create, and waits until the Application is healthy.
+// deploy is [create], and waits until the Application is healthy.
 func deploy(t *testing.T, name, cluster, path string) {
 	t.Helper()
 	create(t, name, cluster, path, "name: "+cluster)
@@ -387,8 +389,8 @@ func deploy(t *testing.T, name, cluster, path string) {
 	}
 }
 
-// create creates a pulled Application of a path of the repository, with a destination on the hub; it
-// is deleted when the test ends.
+// create creates a pulled Application of a path of the repository, with a destination on the hub. It deletes
+// the Application when the test ends.
 func create(t *testing.T, name, cluster, path, destination string) {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -419,8 +421,8 @@ spec:
 	})
 }
 
-// An unreachable cluster keeps its last tree, with a note, even after the page was closed and the
-// viewer was restarted. The note is removed when the cluster returns.
+// For an unreachable cluster the page shows the last tree with a note, even after the page was closed and the
+// viewer was restarted. The note disappears when the cluster is reachable again.
 func TestView_ofUnreachableClusterIsItsLast(t *testing.T) {
 	const name = "cluster1-guestbook"
 	p := openPage(t, name, live.Admin)
@@ -460,10 +462,10 @@ func application(name string) *unstructured.Unstructured {
 	}}
 }
 
-// A hundred Applications are opened, ten at a time, each on a separate page, with nothing of them
-// on the hub before. LIVEVIEW_APPLICATIONS is their number (default ten) and LIVEVIEW_AT_A_TIME how
-// many are opened together. The trees are those of the cluster's own Argo CD. LIVEVIEW_LIMIT limits
-// the 99th percentile, for a quiet machine.
+// The test opens ten Applications, each on a separate page, with no view of them on the hub before.
+// LIVEVIEW_APPLICATIONS changes their number, and LIVEVIEW_AT_A_TIME how many are opened together. Each tree
+// equals the tree of the cluster's own Argo CD. LIVEVIEW_LIMIT limits the 99th percentile, for an idle
+// machine.
 func TestView_ofManyApplications(t *testing.T) {
 	n, together := 10, 10
 	for name, count := range map[string]*int{"LIVEVIEW_APPLICATIONS": &n, "LIVEVIEW_AT_A_TIME": &together} {
@@ -494,7 +496,7 @@ func TestView_ofManyApplications(t *testing.T) {
 		t.Fatal(err)
 	}
 	idle := map[string]int{}
-	if n > 10 { // a measurement: what the fleet writes by itself
+	if n > 10 { // a measurement: the writes of the idle fleet
 		idle = writes(t)
 		<-time.After(idleFor)
 		idle = since(t, idle)
@@ -538,8 +540,8 @@ const idleFor = 10 * time.Second
 
 var writeMetric = regexp.MustCompile(`(?m)^apiserver_request_total\{code="2\d\d",.*resource="(manifestworks|applications)",.*subresource="(\w*)",verb="(POST|PUT|PATCH|APPLY|DELETE)",.*\} (\d+)$`)
 
-// writes returns how many writes of ManifestWorks and Applications the hub's API server has
-// served, by resource and verb.
+// writes returns how many writes of ManifestWorks and Applications the hub's API server has served, by
+// resource and verb.
 func writes(t *testing.T) map[string]int {
 	t.Helper()
 	c, err := rest.HTTPClientFor(fleet.Hub.Config)
@@ -573,7 +575,7 @@ func writes(t *testing.T) map[string]int {
 	return all
 }
 
-// since returns what was written since before.
+// since returns the writes since before.
 func since(t *testing.T, before map[string]int) map[string]int {
 	t.Helper()
 	now := writes(t)
@@ -585,7 +587,7 @@ func since(t *testing.T, before map[string]int) map[string]int {
 	return now
 }
 
-// processor is the processor time of a process so far.
+// processor returns the processor time of a process so far.
 func processor(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

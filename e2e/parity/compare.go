@@ -21,8 +21,8 @@ const (
 	lost      verdict = "–"
 )
 
-// compare returns the verdict about every field of the cluster's status. A field is a path
-// without indexes; it is the same when every value of it is.
+// compare returns the verdict for every field of the cluster's status. A field is a path without indexes. It
+// is the same if every one of its values is the same.
 func compare(hub, cluster json.RawMessage) (map[string]verdict, error) {
 	there, err := flat(cluster)
 	if err != nil {
@@ -41,7 +41,7 @@ func compare(hub, cluster json.RawMessage) (map[string]verdict, error) {
 			v = different
 		}
 		if before, known := fields[field]; known && before != v {
-			v = different // some of its values are there
+			v = different // only some of its values are equal
 		}
 		fields[field] = v
 	}
@@ -50,7 +50,7 @@ func compare(hub, cluster json.RawMessage) (map[string]verdict, error) {
 
 var index = regexp.MustCompile(`\[[^\]]*\]`)
 
-// flat returns every scalar of a status by its path. Entries of conditions go by their type.
+// flat returns every scalar of a status by its path. The path of a condition contains its type.
 func flat(raw json.RawMessage) (map[string]string, error) {
 	var value any
 	if len(raw) > 0 {
@@ -83,7 +83,7 @@ func walk(value any, path string, leaves map[string]string) {
 	}
 }
 
-// table is the Markdown table of the verdicts: a row for each field, a column for each shape.
+// table returns the Markdown table of the verdicts, with a row for each field and a column for each shape.
 func table(names []string, verdicts map[string]map[string]verdict) string {
 	fields := map[string]bool{}
 	for _, of := range verdicts {

@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command parity delivers Applications of many shapes to a fleet of real parts. It prints which
-// fields of the status on the managed cluster are in the status of the hub Application: a table in
-// Markdown, and how many fields are equal, differ or are lost.
+// Command parity delivers Applications of many shapes to a fleet of real components. It compares the status
+// on the managed cluster with the status of the hub Application. It prints a table in Markdown with each
+// field, and how many fields are equal, differ or are lost.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	record := flag.String("record", "", "a folder for the statuses that were compared")
 	flag.Parse()
 	env.Main("parity", func(ctx context.Context) error {
-		// the repository servers find helm and kustomize there
+		// The repository servers find helm and kustomize in this folder.
 		if err := os.Setenv("PATH", filepath.Join(testkit.Root(), "bin")+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func compareAll(ctx context.Context, fleet *env.Fleet, record string) {
 	}
 }
 
-// create makes the shape's Application for a cluster on the hub.
+// create creates the shape's Application for a cluster on the hub.
 func (s *shape) create(ctx context.Context, fleet *env.Fleet, cluster string) {
 	name := s.application(cluster)
 	must.Get(fleet.Git.Commit(ctx, "Add "+name, s.content(name)))
@@ -88,12 +88,12 @@ func (s *shape) create(ctx context.Context, fleet *env.Fleet, cluster string) {
 	must.OK(fleet.Hub.Client.Create(ctx, a))
 }
 
-// quiet is how long neither status may change before they are compared. It is longer than a poll of
-// a work agent, and shorter than Argo CD's own resync, which renews reconciledAt.
+// quiet is how long both statuses must be unchanged before the comparison. It is longer than a poll of a work
+// agent, and shorter than Argo CD's own resync, which renews reconciledAt.
 const quiet = 3 * time.Second
 
-// settled waits until the shape's Application is as it will be, and returns its status on
-// the hub and on the cluster.
+// settled waits until the shape's Application has its final state, and returns its status on the hub and on
+// the cluster.
 func (s *shape) settled(ctx context.Context, fleet *env.Fleet, c *env.Cluster) (hub, cluster json.RawMessage) {
 	key := client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: s.application(c.Name)}
 	health, sync, phase := cmp.Or(s.health, argocd.HealthHealthy), cmp.Or(s.sync, argocd.SyncSynced), cmp.Or(s.phase, argocd.OperationSucceeded)
@@ -120,7 +120,7 @@ func (s *shape) settled(ctx context.Context, fleet *env.Fleet, c *env.Cluster) (
 	return hub, cluster
 }
 
-// essence is health, sync and phase of a status.
+// essence returns health, sync status and phase of a status.
 func essence(raw json.RawMessage) string {
 	var s struct {
 		Health         struct{ Status string }
@@ -133,7 +133,7 @@ func essence(raw json.RawMessage) string {
 	return strings.Join([]string{s.Health.Status, s.Sync.Status, s.OperationState.Phase}, " ")
 }
 
-// save writes both statuses of an Application into a folder, unless that is "".
+// save writes both statuses of an Application into a folder, unless folder is "".
 func save(folder, name string, hub, cluster json.RawMessage) {
 	if folder != "" {
 		must.OK(os.WriteFile(filepath.Join(folder, name+".hub.json"), hub, 0o600))

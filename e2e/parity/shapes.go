@@ -12,22 +12,22 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// shape is one way in which an Application can be made, or be.
+// shape is a form or state of an Application.
 type shape struct {
 	name string
-	// files are in git, below a folder of the Application's name.
+	// files are the files in git, below a folder with the Application's name.
 	files map[string]string
 	// sources are the entries of the spec's sources without repoURL and targetRevision. A single
 	// one becomes spec.source.
 	sources []map[string]any
-	// manual: nothing is synced by itself.
+	// manual disables automated sync.
 	manual bool
-	// health, sync and phase are what the managed cluster's Argo CD reports in the end; empty
-	// for Healthy, Synced and Succeeded.
+	// health, sync and phase are the final report of the managed cluster's Argo CD. The defaults are Healthy,
+	// Synced and Succeeded.
 	health, sync, phase string
 }
 
-// NAME in files and sources is the name of the Application.
+// NAME in files and sources stands for the name of the Application.
 const (
 	configMap      = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {color: blue}\n"
 	deploymentHead = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: NAME}\nspec:\n"
@@ -89,7 +89,7 @@ func shapes() []shape {
 // anyHealth is the health of a shape that differs between versions of Argo CD.
 const anyHealth = "any"
 
-// application is the name of a shape's Application on a cluster.
+// application returns the name of a shape's Application on a cluster.
 func (s *shape) application(cluster string) string { return s.name + "-" + cluster }
 
 // content returns the shape's files for an Application, by path.

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// registry is what deploy/install.yaml names.
+	// registry is the registry in deploy/install.yaml.
 	registry   = "registry.invalid/multicluster-integrations/"
 	pauseImage = "registry.invalid/pause:1"
 )
@@ -37,7 +37,7 @@ func layoutArchive(folder, name string) *bytes.Buffer {
 	return &out
 }
 
-// pauseArchive returns an image of one program, as docker save would write it.
+// pauseArchive returns an image with one program, in the format of docker save.
 func pauseArchive(program string) *bytes.Buffer {
 	layer := archive(file{"pause", must.Get(os.ReadFile(program))})
 	config := must.Get(json.Marshal(map[string]any{
@@ -54,7 +54,7 @@ type file struct {
 	content []byte
 }
 
-// archive returns a tar archive of files that may be run.
+// archive returns a tar archive of executable files.
 func archive(files ...file) *bytes.Buffer {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

@@ -21,11 +21,10 @@ const (
 	reports = "/var/run/multicluster-integrations"
 )
 
-// reportsMode is how the folder of reports is mounted; propagation has none.
+// reportsMode is the mode of the mounted folder of reports, by container. propagation does not mount it.
 var reportsMode = map[string]string{"resourcesync": "rw", "aggregation": "ro"}
 
-// lookAt returns the state of a container's process. The error lists what differs from the
-// manifests.
+// lookAt returns the state of a container's process. The error lists the differences from the manifests.
 func lookAt(process, name string) (saw string, err error) {
 	own, err := fields(filepath.Join(process, "status"))
 	if err != nil {
@@ -69,7 +68,7 @@ func fields(path string) (map[string]string, error) {
 	return values, err
 }
 
-// mountModes returns ro or rw of each mount of a process, by where it is.
+// mountModes returns ro or rw for each mount of a process, by its mount point.
 func mountModes(path string) (map[string]string, error) {
 	content, err := os.ReadFile(path)
 	modes := map[string]string{}

@@ -1,9 +1,10 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pod runs the product's pod as a user would: with a kubelet and containerd as a node of the fleet's hub, the images of a release,
-// and deploy/install.yaml applied by kubectl. It checks the processes, delivers the guestbook, and replaces one container after the other.
-// run.sh starts it in separate namespaces for processes, mounts and network, which end with it.
+// Command pod runs the product's pod as a user would. A kubelet and containerd are a node of the fleet's hub.
+// kubectl applies deploy/install.yaml with the images of a release. The command checks the processes,
+// delivers the guestbook, and replaces one container after the other. run.sh starts it in separate namespaces
+// for processes, mounts and network, which end with the command.
 package main
 
 import (
@@ -19,9 +20,9 @@ import (
 )
 
 const (
-	// plugins is where Debian's package puts the plugins of CNI.
+	// plugins is the folder of the CNI plugins in Debian's package.
 	plugins = "/usr/lib/cni"
-	// nodeAddress is the address of the node. run.sh adds it to loopback, as [env.ServiceAddress].
+	// nodeAddress is the address of the node. run.sh adds it to loopback, like [env.ServiceAddress].
 	nodeAddress = "10.97.0.1"
 )
 
@@ -56,7 +57,7 @@ func run(ctx context.Context, o options) (err error) {
 			_, keepErr := fleet.Processes.KeepLogs()
 			err = errors.Join(err, keepErr)
 		}
-		// The folder is busy with mounts, which end with the namespace: run.sh removes it.
+		// The folder contains mounts, which end with the namespace. Afterwards run.sh removes it.
 		_ = fleet.Stop()
 	}()
 	p := &product{fleet: fleet, tag: o.nextTag}

@@ -27,7 +27,7 @@ import (
 
 const (
 	nodeName = "node-1"
-	// criNamespace is containerd's namespace for what a kubelet runs.
+	// criNamespace is containerd's namespace for the containers of a kubelet.
 	criNamespace = "k8s.io"
 )
 
@@ -37,7 +37,7 @@ var config embed.FS
 // node is a kubelet with containerd.
 type node struct {
 	fleet *env.Fleet
-	// What the files of config have in them.
+	// These are the values for the templates in config.
 	Folder, Socket, Pause, Plugins, Cgroup, CAFile string
 }
 
@@ -75,7 +75,7 @@ func (n *node) configure() {
 	}
 }
 
-// importImages puts the images into containerd under the names that manifests have.
+// importImages imports the images into containerd under their names in the manifests.
 func (n *node) importImages(ctx context.Context, o options) {
 	must.Get(n.ctr(ctx, pauseArchive(o.pause), "images", "import", "-"))
 	for _, folder := range []string{o.images, o.next} {
@@ -96,12 +96,12 @@ func (n *node) ctr(ctx context.Context, in io.Reader, args ...string) (string, e
 	return string(out), nil
 }
 
-// pids returns the process of each container, by its id.
+// pids returns the process ID of each container, by the container's ID.
 func (n *node) pids(ctx context.Context) map[string]int {
 	pids := map[string]int{}
 	for line := range strings.Lines(must.Get(n.ctr(ctx, nil, "task", "list"))) {
 		if fields := strings.Fields(line); len(fields) == 3 {
-			if pid, err := strconv.Atoi(fields[1]); err == nil { // not the title
+			if pid, err := strconv.Atoi(fields[1]); err == nil { // not the header
 				pids[fields[0]] = pid
 			}
 		}
@@ -130,7 +130,7 @@ func (n *node) startKubelet(ctx context.Context) {
 	say(fmt.Sprintf("Node %s is Ready: kubelet %s, %s, kernel %s.", nodeName, info.KubeletVersion, info.ContainerRuntimeVersion, info.KernelVersion))
 }
 
-// forward passes connections on until ctx ends, as kube-proxy would for a Service.
+// forward forwards connections until ctx ends, like kube-proxy for a Service.
 func forward(ctx context.Context, from, to string) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", from)
 	if err != nil {

@@ -26,14 +26,14 @@ import (
 // deployment is the product's Deployment. Its pods have a label with its name.
 const deployment = "multicluster-integrations"
 
-// product is what runs on the node.
+// product is the product on the node.
 type product struct {
 	fleet *env.Fleet
 	node  *node
 	view  *scenario.View
-	tag   string // of the images to upgrade to
+	tag   string // tag of the images to upgrade to
 
-	color string // of the guestbook
+	color string // color of the guestbook
 }
 
 func (p *product) steps() (steps []scenario.Step) {
@@ -118,7 +118,7 @@ func allReady(pod *corev1.Pod) bool {
 	return ready == len(containers)
 }
 
-// states describes a pod for a wait that timed out.
+// states describes a pod for the error of a wait.
 func states(pod *corev1.Pod) string {
 	text := []string{pod.Name, string(pod.Status.Phase)}
 	for _, c := range pod.Status.Conditions {
@@ -173,7 +173,7 @@ func (p *product) commit(ctx context.Context) time.Duration {
 	return time.Since(began)
 }
 
-// exchange upgrades one container in its pod, and holds that the others go on.
+// exchange upgrades one container in its pod, and checks that the others continue to run.
 func (p *product) exchange(ctx context.Context, name string) {
 	before, began := p.ready(ctx), time.Now()
 	p.kubectl(ctx, "set", "image", "pod/"+before.Name, name+"="+registry+name+":"+p.tag, "--namespace="+env.ProductNamespace)
@@ -196,7 +196,7 @@ func (p *product) exchange(ctx context.Context, name string) {
 	p.show(ctx)
 }
 
-// goesOn returns what happened to the containers of a pod but the one called name.
+// goesOn returns an error if a container of a pod other than name was replaced, restarted or is not ready.
 func goesOn(before, now *corev1.Pod, name string) error {
 	var errs []error
 	for _, each := range containers {
@@ -217,7 +217,7 @@ func status(pod *corev1.Pod, name string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{}
 }
 
-// upgrade upgrades one container in the Deployment, and holds that a pod is ready meanwhile.
+// upgrade upgrades one container in the Deployment, and checks that a pod is always available.
 func (p *product) upgrade(ctx context.Context, name string) {
 	before, began := p.ready(ctx), time.Now()
 	p.kubectl(ctx, "set", "image", "deployment/"+deployment, name+"="+registry+name+":"+p.tag, "--namespace="+env.ProductNamespace)

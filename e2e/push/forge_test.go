@@ -7,7 +7,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/hmac"
-	"crypto/sha1" // what GitHub and Gitea still send beside SHA-256
+	"crypto/sha1" // GitHub and Gitea still send it next to SHA-256
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -21,18 +21,18 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// forge sends push events as one kind of git forge does.
+// forge sends push events like one kind of git forge.
 type forge struct {
 	name string
-	// key is where Argo CD has its secret, in argocd-secret.
+	// key is the key of the secret in argocd-secret.
 	key, secret string
-	// event is the body of a push event.
+	// event returns the body of a push event.
 	event func(commit) map[string]any
-	// headers say what it is and prove who sends it.
+	// headers returns the headers with the kind of the event and the proof of its sender.
 	headers func(body []byte, secret string) map[string]string
 }
 
-// commit is what a push event tells of a push.
+// commit is the content of a push event.
 type commit struct {
 	before, after string
 	files         []string
@@ -40,7 +40,7 @@ type commit struct {
 
 const branch = "refs/heads/main"
 
-// web is the repository's address for people, as forges tell it.
+// web is the address of the repository's page, which forges send.
 var web = strings.TrimSuffix(env.RepositoryURL, ".git")
 
 var forges = []forge{
@@ -75,7 +75,7 @@ var forges = []forge{
 	},
 }
 
-// pushEvent is what the events of all forges have, the repository under its name.
+// pushEvent returns the common part of the events of all forges, with the repository under the given name.
 func pushEvent(c commit, repository, address string) map[string]any {
 	return map[string]any{
 		"ref": branch, "before": c.before, "after": c.after,
@@ -90,7 +90,7 @@ func sign(with func() hash.Hash, body []byte, secret string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// send sends the event of a push, signed with a secret, and returns what Argo CD answers.
+// send sends the event of a push, signed with a secret, and returns Argo CD's answer.
 func (f *forge) send(ctx context.Context, c commit, secret string) (status int, answer string, err error) {
 	body, err := json.Marshal(f.event(c))
 	if err != nil {

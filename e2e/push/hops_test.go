@@ -21,14 +21,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// The hops of a push on its way to one cluster and back, in their order.
+// These are the hops of a push to one cluster and back, in their order.
 const (
 	hopAsked   = iota // the hub Application has the refresh
 	hopSent           // its ManifestWork carries it
 	hopApplied        // the managed cluster's Application has it
-	hopSeen           // Argo CD there has seen the commit
+	hopSeen           // Argo CD there has compared with the commit
 	hopSynced         // and has synced to it
-	hopHub            // the hub Application says so
+	hopHub            // the hub Application reports that
 	hops
 )
 
@@ -37,16 +37,16 @@ var hopNames = [hops]string{
 	"Argo CD there sees the commit", "it is Synced there", "the hub Application says so",
 }
 
-// recorder notes when the hops of the push under way were first seen.
+// recorder records when the hops of the current push were first observed.
 type recorder struct {
 	mu       sync.Mutex
 	changed  chan struct{}
 	revision string
 	times    map[string][hops]time.Time
-	// requests are those that the works of the guestbook carry, by cluster.
+	// requests are the request identities in the ManifestWorks of the guestbook, by cluster.
 	requests map[string]string
-	// asked counts how often a refresh was asked for, asks tells that one is, both by
-	// hub Application.
+	// asked is the number of requested refreshes, and asks reports whether one is pending, by hub
+	// Application.
 	asked map[string]int
 	asks  map[string]bool
 }
@@ -92,8 +92,7 @@ func watch[T client.Object](t *testing.T, c *env.Cluster, list client.ObjectList
 	t.Cleanup(func() { w.Stop(); <-done })
 }
 
-// note says that a cluster has reached hops, whose earlier ones count from when they were
-// seen themselves.
+// note records the hops that a cluster has reached now. A hop keeps its first time.
 func (r *recorder) note(cluster string, reached ...int) {
 	times := r.times[cluster]
 	for _, hop := range reached {
@@ -153,19 +152,19 @@ func syncOf(app *argocd.Application) (status, revision string) {
 	var s struct {
 		Sync struct{ Status, Revision string } `json:"sync"`
 	}
-	_ = json.Unmarshal(app.Status, &s) // what cannot be read says nothing
+	_ = json.Unmarshal(app.Status, &s) // an invalid status counts as empty
 	return s.Sync.Status, s.Sync.Revision
 }
 
-// begin begins a push of a revision.
+// begin starts recording a push of a revision.
 func (r *recorder) begin(revision string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.revision, r.times = revision, map[string][hops]time.Time{}
 }
 
-// arrived waits until the push is through: every cluster is Synced to it, the hub says so
-// and asks for no refresh any more.
+// arrived waits until the push has finished: every cluster is Synced to it, and the hub reports that and has
+// no pending refresh.
 func (r *recorder) arrived(t *testing.T) map[string][hops]time.Time {
 	t.Helper()
 	var times map[string][hops]time.Time
@@ -202,7 +201,7 @@ func (r *recorder) await(ctx context.Context, holds func() (bool, string)) error
 	}
 }
 
-// latencies are what the hops of some pushes took, each from the one before.
+// latencies are the durations of the hops of some pushes, each since the hop before.
 type latencies struct {
 	hop   [hops][]time.Duration
 	total []time.Duration
@@ -224,7 +223,7 @@ func (l *latencies) add(began time.Time, times map[string][hops]time.Time) {
 	}
 }
 
-// String is a table of medians, 99th percentiles and maxima.
+// String returns a table of medians, 99th percentiles and maxima.
 func (l *latencies) String() string {
 	text := fmt.Sprintf("%-48s%10s%10s%10s\n", "from the commit, by hop", "p50", "p99", "max")
 	for hop, name := range hopNames {
@@ -245,14 +244,14 @@ func quantile(took []time.Duration, percent int) time.Duration {
 	return sorted[(len(sorted)*percent+99)/100-1].Round(time.Millisecond)
 }
 
-// counts returns how often a refresh was asked for, by hub Application.
+// counts returns the number of requested refreshes, by hub Application.
 func (r *recorder) counts() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.asked)
 }
 
-// generations returns those of the clusters' ManifestWorks.
+// generations returns the generations of the guestbook's ManifestWorks, by cluster.
 func (r *recorder) generations(t *testing.T) map[string]int64 {
 	t.Helper()
 	found := map[string]int64{}

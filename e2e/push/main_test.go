@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// deliver has the guestbook on every managed cluster and the hub's Argo CD API server up.
+// deliver starts the hub's Argo CD API server and delivers the guestbook to every managed cluster.
 func deliver(ctx context.Context) (err error) {
 	secrets := map[string]string{}
 	for _, f := range forges {

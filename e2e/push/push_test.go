@@ -21,7 +21,7 @@ import (
 
 const file = "guestbook/guestbook.yaml"
 
-// paint commits the guestbook in another colour.
+// paint commits the guestbook with another colour.
 func paint(t *testing.T, color string) commit {
 	t.Helper()
 	content, err := fleet.Git.Read(file)
@@ -40,7 +40,7 @@ func paint(t *testing.T, color string) commit {
 	return c
 }
 
-// rounds is how many pushes of each forge are measured: PUSH_ROUNDS, 3 without it.
+// rounds returns the number of measured pushes of each forge: PUSH_ROUNDS, or 3.
 func rounds(t *testing.T) int {
 	t.Helper()
 	n := 3
@@ -52,9 +52,9 @@ func rounds(t *testing.T) int {
 	return n
 }
 
-// A signed push event of each kind of forge brings the commit to every cluster, although Argo CD
-// polls only every few minutes. PUSH_LIMIT limits the 99th percentile from the commit to the hub
-// Application, for a quiet machine.
+// A signed push event of each kind of forge delivers the commit to every cluster, although Argo CD polls only
+// every few minutes. PUSH_LIMIT limits the 99th percentile from the commit to the hub Application, for an
+// idle machine.
 func TestPush(t *testing.T) {
 	r := record(t)
 	all := &latencies{}
@@ -95,8 +95,8 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// The webhook ignores projects: an Application of another one is refreshed if the push has files of
-// its source paths. An event without the secret refreshes nothing.
+// The webhook ignores projects. It refreshes an Application of another project that names source paths only
+// if the push changes files in them. An event without the secret refreshes no Application.
 func TestPushToOneOfTwo(t *testing.T) {
 	r := record(t)
 	deployNotes(t)
@@ -136,8 +136,8 @@ func TestPushToOneOfTwo(t *testing.T) {
 
 const notes = "notes/notes.yaml"
 
-// deployNotes delivers an Application of a project of its own, from the same repository,
-// and waits until the hub's Argo CD API server knows it.
+// deployNotes delivers an Application of a separate project from the same repository. It waits until the
+// hub's Argo CD API server reports it as Synced.
 func deployNotes(t *testing.T) {
 	t.Helper()
 	cluster := fleet.Managed[0].Name
@@ -188,8 +188,8 @@ spec:
 	}
 }
 
-// `argocd app get --refresh` and the button of the UI return when the cluster has
-// compared, with what it found.
+// `argocd app get --refresh` and the button of the UI return after the cluster has compared, with the result
+// of the comparison.
 func TestRefreshByUsers(t *testing.T) {
 	r := record(t)
 	cluster := fleet.Managed[0].Name
@@ -205,7 +205,7 @@ func TestRefreshByUsers(t *testing.T) {
 		}},
 		{"the button of the UI", func() (string, error) {
 			answer, _, err := server.Request(t.Context(), http.MethodGet, "/api/v1/applications/"+application(cluster)+"?refresh=normal&appNamespace=argocd", "", nil)
-			return string(answer), err // what is not 200 does not know of the commit
+			return string(answer), err // an answer other than 200 does not contain the commit
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// notTested begins the first line of a block that the tests cannot run.
+// notTested is the start of the first line of a block that the tests cannot run.
 const notTested = "# Not tested: needs "
 
-// Block is a fenced block of commands of a page, with the output that the page promises.
+// Block is a fenced block of commands on a page, with the output that the page shows.
 type Block struct {
-	// Line is where the block begins.
+	// Line is the line of the page where the block begins.
 	Line           int
 	Commands, want string
 }
 
-// tested reports whether the page promises that the tests run the block.
+// tested reports whether the tests run the block.
 func (b Block) tested() bool { return !strings.HasPrefix(b.Commands, notTested) }
 
 var fenced = regexp.MustCompile("(?ms)^ *```(sh|text)\n(.*?)^ *```$")
 
-// Blocks returns the blocks of commands of a page, those in lists too. A block of text after
-// commands, with nothing but blank lines between, is their output.
+// Blocks returns the blocks of commands on a page, including those in lists. A block of text that follows
+// commands, with only blank lines between, is their output.
 func Blocks(page string) []Block {
 	var out []Block
 	end := 0
@@ -41,8 +41,8 @@ func Blocks(page string) []Block {
 	return out
 }
 
-// agrees reports whether an output equals the one on the page. Spaces do not count, and "…" stands
-// for any text, including line breaks.
+// agrees reports whether an output equals the output on the page. It ignores the amount of space, and "…"
+// stands for any text, including line breaks.
 func agrees(want, got string) bool {
 	parts := strings.Split(fold(want), "…")
 	for i, p := range parts {

@@ -22,7 +22,8 @@ import (
 
 var fleet *env.Fleet
 
-// The Argo CD of the fleet's managed clusters has no cluster-wide rights; that of the page has.
+// TestMain prepares the managed clusters. Their Argo CD has no cluster-wide permissions, unlike the Argo CD
+// on the page.
 func TestMain(m *testing.M) {
 	os.Exit(env.RunTests(m.Run, env.Options{}, func(ctx context.Context, f *env.Fleet) error {
 		fleet = f
@@ -35,11 +36,11 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// untestable is what a block needs that the page excludes from the tests.
+// untestable matches the commands of a block that may be excluded from the tests.
 var untestable = regexp.MustCompile(`\bkind (create|load|delete)\b|\bclusteradm\b|https://raw\.githubusercontent\.com/|\brollout status\b`)
 
-// TestQuickstart_commandsMatchThePage runs the commands of the page from the root of the
-// checkout, as they are written.
+// TestQuickstart_commandsMatchThePage runs the commands of the page unchanged from the root of the checkout,
+// and compares their output with the page.
 func TestQuickstart_commandsMatchThePage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "quickstart.md"))
 	if err != nil {
@@ -56,7 +57,7 @@ func TestQuickstart_commandsMatchThePage(t *testing.T) {
 		}
 		tested++
 		if strings.Contains(b.Commands, "delete --ignore-not-found -f deploy/install.yaml") {
-			// Processes of the fleet stand for the pod, which ends with its Deployment.
+			// Processes of the fleet replace the pod, which ends with its Deployment.
 			if err := fleet.Product.StopPod(t.Context(), 0); err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +99,7 @@ func contexts(t *testing.T) string {
 	return path
 }
 
-// kubectlFirst returns a PATH on which kubectl is the one of the real parts.
+// kubectlFirst returns a PATH that begins with the folder of the fleet's kubectl.
 func kubectlFirst(t *testing.T) string {
 	t.Helper()
 	kubectl, err := env.Part("kubectl")

@@ -16,8 +16,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// TestForeignDestination: a cluster that the project does not list is refused by Argo
-// CD itself, and nothing is written for it.
+// TestForeignDestination checks that Argo CD rejects a cluster that the project does not list, and writes
+// nothing for it.
 func TestForeignDestination(t *testing.T) {
 	t.Parallel()
 	const foreign = "cluster3"
@@ -31,8 +31,8 @@ func TestForeignDestination(t *testing.T) {
 	}
 }
 
-// TestRawWorks: a ManifestWork that is committed as it is, past the plugin, takes over
-// nobody's, poses as nobody's, and has the executor.
+// TestRawWorks commits ManifestWorks without the plugin. The admission policy rejects each one: one that
+// takes over another controller's, one with the labels of a pulled Application, and one without the executor.
 func TestRawWorks(t *testing.T) {
 	t.Parallel()
 	cluster := fleet.Managed[0].Name

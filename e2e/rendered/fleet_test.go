@@ -20,8 +20,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
 
-// deploy creates an Application of the example's project, without an ApplicationSet,
-// and deletes it when the test ends. source is what it has beside the repository.
+// deploy creates an Application of the example's project, without an ApplicationSet, and deletes it when the
+// test ends. source is the source's content without the repository.
 func deploy(t *testing.T, name, cluster, source string) *unstructured.Unstructured {
 	t.Helper()
 	return deployFrom(t, "main", name, cluster, source)
@@ -54,7 +54,7 @@ spec:
 	return o.DeepCopy()
 }
 
-// plugin is the part of a source that names the plugin, with parameters of type string.
+// plugin returns the part of a source that selects the plugin, with parameters of type string.
 func plugin(path string, parameters ...string) string {
 	text := make([]string, 0, len(parameters)/2)
 	for i := 0; i < len(parameters); i += 2 {
@@ -63,15 +63,15 @@ func plugin(path string, parameters ...string) string {
 	return fmt.Sprintf("path: %s, plugin: {name: ocm, parameters: [%s]}", path, strings.Join(text, ", "))
 }
 
-// awaitApplication waits for sync, health and the beginning of the health message of
-// the ManifestWork of a cluster's Application.
+// awaitApplication waits until a cluster's Application has a state: sync, health, and the beginning of the
+// health message of its ManifestWork.
 func awaitApplication(t *testing.T, cluster, want string) {
 	t.Helper()
 	awaitStatus(t, application(cluster), want)
 }
 
-// awaitStatus is [awaitApplication] for any Application; where it has several works,
-// there is no message.
+// awaitStatus is [awaitApplication] for any Application. An Application with several ManifestWorks has no
+// message.
 func awaitStatus(t *testing.T, a *unstructured.Unstructured, want string) {
 	t.Helper()
 	awaitObject(t, fleet.Hub, a, func(o *unstructured.Unstructured) (bool, string) {
@@ -89,7 +89,7 @@ func awaitStatus(t *testing.T, a *unstructured.Unstructured, want string) {
 	})
 }
 
-// awaitCondition waits for an Application's condition with a text.
+// awaitCondition waits until the message of an Application's condition contains text.
 func awaitCondition(t *testing.T, a *unstructured.Unstructured, text string) (message string) {
 	t.Helper()
 	awaitObject(t, fleet.Hub, a, func(o *unstructured.Unstructured) (bool, string) {
@@ -104,7 +104,7 @@ func awaitCondition(t *testing.T, a *unstructured.Unstructured, text string) (me
 	return message
 }
 
-// awaitOperation waits for an operation whose message has a text.
+// awaitOperation waits for an operation in a phase, with a message that contains text.
 func awaitOperation(t *testing.T, a *unstructured.Unstructured, phase, text string) {
 	t.Helper()
 	awaitObject(t, fleet.Hub, a, func(o *unstructured.Unstructured) (bool, string) {
@@ -114,7 +114,7 @@ func awaitOperation(t *testing.T, a *unstructured.Unstructured, phase, text stri
 	})
 }
 
-// awaitRow waits for health, sync and condition types of a cluster's row in the report.
+// awaitRow waits until a cluster's row in the report has the given health, sync and condition types.
 func awaitRow(t *testing.T, cluster, want string) {
 	t.Helper()
 	env.Await(t, "the row of "+cluster+" to be "+want, func(ctx context.Context) (bool, string) {

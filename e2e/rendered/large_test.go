@@ -26,15 +26,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// TestLarge: what a ManifestWork cannot hold is refused with a remedy that works, and
-// while the number of shards changes nothing on the cluster is made anew.
+// TestLarge checks that the plugin rejects an Application that is too large for one ManifestWork, with a
+// remedy that works. A change of the number of shards re-creates no object on the cluster.
 func TestLarge(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
 	for i := range 12 {
 		files[fmt.Sprintf("large/%d.yaml", i)] = configMap(fmt.Sprint("c", i), 60<<10)
 	}
-	// More than an annotation of kubectl's apply could hold.
+	// The size exceeds the annotation of kubectl's apply.
 	files["large/one.yaml"] = strings.Replace(configMap("one", 400<<10), "name: one", `name: one, annotations: {argocd.argoproj.io/sync-wave: "1"}`, 1)
 	commitFiles(t, files)
 	cluster := fleet.Managed[0]
@@ -71,8 +71,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// awaitShards waits until an Application is well with the parameters that it has now,
-// in several works.
+// awaitShards waits until an Application is healthy with its current parameters, in several ManifestWorks.
 func awaitShards(t *testing.T, a *unstructured.Unstructured) {
 	t.Helper()
 	awaitObject(t, fleet.Hub, a, func(o *unstructured.Unstructured) (bool, string) {
@@ -86,8 +85,8 @@ func awaitShards(t *testing.T, a *unstructured.Unstructured) {
 	})
 }
 
-// awaitLean waits until the works of the Application hold n ConfigMaps together, and
-// the agent has applied them as they are.
+// awaitLean waits until the ManifestWorks of the Application contain n ConfigMaps together, and the agent has
+// applied their current generation.
 func awaitLean(t *testing.T, cluster *env.Cluster, n int) {
 	t.Helper()
 	env.Await(t, "each ConfigMap to be in one work", func(ctx context.Context) (bool, string) {
@@ -110,7 +109,7 @@ func awaitLean(t *testing.T, cluster *env.Cluster, n int) {
 	})
 }
 
-// configMaps returns those of the Application on a cluster, by name.
+// configMaps returns the UIDs of the Application's ConfigMaps on a cluster, by name.
 func configMaps(t *testing.T, cluster *env.Cluster) map[string]types.UID {
 	t.Helper()
 	list := &corev1.ConfigMapList{}

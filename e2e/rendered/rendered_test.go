@@ -27,8 +27,8 @@ import (
 
 var fleet *env.Fleet
 
-// The story counts what the whole fleet has, so it comes first; the others, each with an
-// Application of its own, run side by side after it.
+// TestMain starts the fleet. TestStory checks all objects of the fleet, so it runs first. The other tests,
+// each with a separate Application, run in parallel after it.
 func TestMain(m *testing.M) {
 	testkit.SideBySide(5)
 	os.Exit(env.RunTests(m.Run, env.Options{Rendered: true}, func(ctx context.Context, f *env.Fleet) error {
@@ -47,7 +47,8 @@ func TestMain(m *testing.M) {
 
 const manifests = "guestbook/guestbook.yaml"
 
-// TestStory delivers, changes, breaks, repairs, loses and removes. Each step waits for its result.
+// TestStory delivers an Application, changes, breaks and repairs it, loses a cluster, and deletes the
+// ApplicationSet. Each step waits for its result.
 func TestStory(t *testing.T) {
 	must(t, fleet.Hub.ApplyFiles(t.Context(), env.Rendered("app-set.yaml")))
 	for _, c := range fleet.Managed {
@@ -72,7 +73,7 @@ func TestStory(t *testing.T) {
 	awaitApplication(t, fleet.Managed[1].Name, "Synced Healthy 3 of 3 resources")
 	awaitRow(t, fleet.Managed[1].Name, "Healthy Synced")
 
-	// Mended, and without the ConfigMap, which is pruned there.
+	// The guestbook is repaired, and its ConfigMap is removed and must be pruned.
 	admitPods()
 	commit(t, original[:strings.LastIndex(original, "---")])
 	for _, c := range fleet.Managed {
@@ -92,7 +93,7 @@ func TestStory(t *testing.T) {
 	awaitGone(t, fleet.Hub, report())
 }
 
-// refusePods makes a cluster admit no pod of the guestbook, until it is told to again.
+// refusePods makes a cluster reject the pods of the guestbook until the caller calls admit.
 func refusePods(t *testing.T, c *env.Cluster) (admit func()) {
 	t.Helper()
 	const group = "admissionregistration.k8s.io/v1"
@@ -120,8 +121,8 @@ func refusePods(t *testing.T, c *env.Cluster) (admit func()) {
 	}
 }
 
-// refused: what the plugin refuses is a condition of the Application, and nothing is
-// changed on the cluster.
+// refused checks that a rejection by the plugin is a condition of the Application, and that the workload
+// stays healthy.
 func refused(t *testing.T) {
 	t.Helper()
 	before, err := fleet.Git.Read(manifests)
@@ -133,7 +134,7 @@ func refused(t *testing.T) {
 			saw := fmt.Sprint(conditions)
 			return strings.Contains(saw, "Secret guestbook/s would stand unencrypted") && !strings.Contains(saw, "hunter2"), saw
 		})
-		awaitRow(t, c.Name, "Healthy Unknown ComparisonError") // what runs goes on
+		awaitRow(t, c.Name, "Healthy Unknown ComparisonError") // the workload keeps running
 	}
 	commit(t, before)
 	for _, c := range fleet.Managed {
@@ -141,11 +142,11 @@ func refused(t *testing.T) {
 	}
 }
 
-// lost: a cluster that is not heard of is Unknown, never green.
+// lost checks that the Application of an unreachable cluster is Unknown.
 func lost(t *testing.T) {
 	t.Helper()
 	name := fleet.Managed[1].Name
-	lease(t, name, 1) // the hub gives up after five of them
+	lease(t, name, 1) // the hub waits for five lease durations
 	agent, err := fleet.Processes.Get(name + "-registration-agent")
 	must(t, err)
 	must(t, agent.Kill(t.Context()))
@@ -159,8 +160,8 @@ func lost(t *testing.T) {
 	awaitRow(t, name, "Healthy Synced")
 }
 
-// rests: what is settled is not written again, however often Argo CD renders and
-// compares anew.
+// rests checks that an unchanged Application is not written again, however often Argo CD renders and compares
+// it.
 func rests(t *testing.T) {
 	t.Helper()
 	renderAgain := func() {
@@ -184,7 +185,7 @@ func rests(t *testing.T) {
 	}
 }
 
-// versions returns the resource versions of all that a delivery writes.
+// versions returns the resource versions of all objects that a delivery writes.
 func versions(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// backend is a Deployment of which nothing is pulled or scheduled.
+// backend is a Deployment that needs no image and no scheduler.
 const backend = `
 apiVersion: apps/v1
 kind: Deployment
@@ -31,7 +31,7 @@ spec:
     spec: {nodeName: fake-1, containers: [{name: c, image: example.invalid/backend}]}
 `
 
-// TestSources delivers a chart and a kustomization, rendered by Argo CD's own tools.
+// TestSources delivers a chart and a kustomization, which Argo CD's own tools render.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	commitFiles(t, map[string]string{
@@ -60,8 +60,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestWavesAndHooks: the first wave waits until a hook is complete on the managed cluster, and the
-// second wave until the first one is healthy there. The test has a separate branch, because another
+// TestWavesAndHooks checks that the first wave waits until a hook is complete on the managed cluster. The
+// second wave waits until the first one is healthy there. The test uses a separate branch, because another
 // commit would run the hook again, which completes only once.
 func TestWavesAndHooks(t *testing.T) {
 	t.Parallel()
@@ -87,14 +87,14 @@ spec: {template: {spec: {nodeName: fake-1, restartPolicy: Never, containers: [{n
 	complete(t, object("batch/v1", "Job", namespace, "migrate"))
 	awaitOperation(t, a, "Running", "waiting for healthy state of work.open-cluster-management.io/ManifestWork/waves")
 	notThere(t, work(cluster.Name, contract.RenderedWorkName("waves", "-w1")))
-	node := object("v1", "Node", "", lateNode) // on which its pods come up
+	node := object("v1", "Node", "", lateNode) // the pods start on this node
 	must(t, cluster.Apply(t.Context(), node))
 	t.Cleanup(func() { must(t, cluster.Client.Delete(context.WithoutCancel(t.Context()), node)) })
 	awaitStatus(t, a, "Synced Healthy")
 	awaitObject(t, cluster, object("v1", "ConfigMap", namespace, "frontend"), func(*unstructured.Unstructured) (bool, string) { return true, "" })
 }
 
-// complete plays the job controller of the first cluster, which the fleet has not.
+// complete acts as the job controller of the first cluster, which the fleet does not have.
 func complete(t *testing.T, job *unstructured.Unstructured) {
 	t.Helper()
 	cluster := fleet.Managed[0]

@@ -30,7 +30,7 @@ import (
 // kept is an Application without owner, on cluster1.
 const kept = "kept"
 
-// content is what it deploys.
+// content is the manifest of the Application kept.
 const content = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: kept}
@@ -62,7 +62,7 @@ func createKept(t *testing.T) {
 	}
 }
 
-// where has the cluster of each hub Application.
+// where returns the cluster of each hub Application.
 func where() map[string]string {
 	all := map[string]string{kept: "cluster1"}
 	for _, c := range fleet.Managed {
@@ -86,8 +86,8 @@ func awaitApplications(t *testing.T) {
 	})
 }
 
-// awaitReported waits until all of it is delivered, and the hub says so: Applications, report, registered
-// clusters and the open view.
+// awaitReported waits until all Applications are delivered and the hub reports that: in the Applications, the
+// report, the registered clusters and the open view.
 func awaitReported(t *testing.T) {
 	t.Helper()
 	for name, cluster := range where() {
@@ -138,7 +138,7 @@ func registered(ctx context.Context) (bool, string) {
 	return err == nil && phase == "successful" && len(secrets.Items) == len(fleet.Managed), fmt.Sprintf("%s, %d Secrets, %v", phase, len(secrets.Items), err)
 }
 
-// running returns the UIDs of what the managed clusters have of all Applications.
+// running returns the UIDs of the Applications and workloads on the managed clusters.
 func running(t *testing.T) map[string]string {
 	t.Helper()
 	uids := map[string]string{}
@@ -167,7 +167,7 @@ func running(t *testing.T) map[string]string {
 	return uids
 }
 
-// operationsOf returns what the Applications of the managed clusters say of their operations.
+// operationsOf returns the operations in the status of the managed clusters' Applications.
 func operationsOf(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -194,8 +194,8 @@ func operationsOf(t *testing.T) map[string]string {
 	return all
 }
 
-// awaitEviction waits until the agents have noticed that the hub has none of their ManifestWorks: from then
-// on the page's deadline runs.
+// awaitEviction waits until the agents have observed that the hub has none of their ManifestWorks. The page's
+// deadline begins then.
 func awaitEviction(t *testing.T) {
 	t.Helper()
 	for _, c := range fleet.Managed {
@@ -213,7 +213,7 @@ func awaitEviction(t *testing.T) {
 	}
 }
 
-// forgetTheLostHub has the grace period end: each agent removes its records of ManifestWorks that the hub
+// forgetTheLostHub ends the grace period. Each agent then removes its records of ManifestWorks that the hub
 // did not write again.
 func forgetTheLostHub(t *testing.T) {
 	t.Helper()

@@ -24,10 +24,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// options of deploy/components that the fleet has. argocd-agent needs images.
+// options are the fleet's components of deploy/components. argocd-agent needs images.
 var options = []string{"gitopsclusters", env.LiveView, env.Page, env.Placement, env.RenderedMode}
 
-// pods are the processes that play the pod of each Deployment.
+// pods are the processes that replace the pod of each Deployment.
 var pods = map[string][]string{
 	env.ProductNamespace:           {env.Propagation + "-0", env.ResourceSync + "-0", env.Aggregation + "-0"},
 	env.Account(env.GitOpsCluster): {env.GitOpsCluster + "-0"},
@@ -57,8 +57,9 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// A hub loses everything, and is restored by the commands of the page. One Application has no owner and is
-// restored, an ApplicationSet makes the others again. Meanwhile a page of Argo CD is open.
+// A hub loses all its data, and the commands of the page restore it. One Application without owner is
+// restored, and an ApplicationSet re-creates the others, while a page of Argo CD is open. The workloads stay
+// the same, and no operation runs again.
 func TestRestore_keepsWhatRuns(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "restore.md"))
 	if err != nil {
@@ -109,7 +110,7 @@ func TestRestore_keepsWhatRuns(t *testing.T) {
 	}
 }
 
-// run runs a block of the page, in the folder that has the backup.
+// run runs a block of the page in the folder with the backup.
 func run(t *testing.T, folder string, b quickstart.Block) {
 	t.Helper()
 	kubectl, err := env.Part("kubectl")
@@ -126,15 +127,16 @@ func run(t *testing.T, folder string, b quickstart.Block) {
 	}
 }
 
-// installDeployments applies the Deployments that ship. Nothing makes their pods: see [followDeployments].
+// installDeployments applies the shipped Deployments. No controller creates their pods (see
+// [followDeployments]).
 func installDeployments(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	objects := must.Get(env.Render(ctx, testkit.Root(), filepath.Join("overlays", "ocm"), options...))
 	return fleet.Hub.Apply(ctx, slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() != "Deployment" })...)
 }
 
-// followDeployments plays the kubelet of the hub: it starts and ends processes as the replicas of their
-// Deployments say, and returns those that run.
+// followDeployments acts as the kubelet of the hub. It starts and stops processes according to the replicas
+// of their Deployments, and returns the running ones.
 func followDeployments(t *testing.T) (started []string) {
 	t.Helper()
 	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "apps/v1", "kind": "DeploymentList"}}
@@ -163,7 +165,7 @@ func followDeployments(t *testing.T) (started []string) {
 	return started
 }
 
-// follow has a process run or not.
+// follow starts or stops a process.
 func follow(t *testing.T, name string, runs bool) {
 	t.Helper()
 	p, err := fleet.Processes.Get(name)
@@ -181,7 +183,7 @@ func follow(t *testing.T, name string, runs bool) {
 	}
 }
 
-// openView subscribes to the channel by which argocd-server has a page updated, until the test ends.
+// openView subscribes to the channel through which argocd-server updates a page, until the test ends.
 func openView(t *testing.T) {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: views.HubRedis()})
@@ -199,7 +201,7 @@ func openView(t *testing.T) {
 	}
 }
 
-// loseViews empties the hub's Redis, which is lost with the hub.
+// loseViews empties the hub's Redis, because a lost hub loses it, too.
 func loseViews(t *testing.T) {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: views.HubRedis()})
@@ -209,7 +211,7 @@ func loseViews(t *testing.T) {
 	}
 }
 
-// viewed reports whether the hub's Redis has the tree of the Application whose page is open.
+// viewed reports whether the hub's Redis has the tree of the Application with an open page.
 func viewed(ctx context.Context) (bool, string) {
 	c := redis.NewClient(&redis.Options{Addr: views.HubRedis()})
 	defer c.Close() // nothing is buffered

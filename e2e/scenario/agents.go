@@ -17,11 +17,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// principalSource begins the resource of the example that is fetched.
+// principalSource is the start of the remote resource in the example.
 const principalSource = "https://github.com/argoproj-labs/argocd-agent//install/kubernetes/principal?ref="
 
-// RenderAgents returns the output of kustomize for a kustomization with the resource "agent": the
-// example of argocd-agent, with the principal's installation from a folder.
+// RenderAgents returns the output of kustomize for a kustomization with the resource "agent". It is the
+// example of argocd-agent, with the principal's manifests from a folder.
 func RenderAgents(ctx context.Context, principal fs.FS, kustomization string) (_ []byte, err error) {
 	defer must.Return(&err)
 	dir := must.Get(os.MkdirTemp("", "agents-"))

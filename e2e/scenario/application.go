@@ -13,10 +13,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Application is what a user reads of an Application, on the hub or a managed cluster.
+// Application contains the fields of an Application on the hub or a managed cluster that a user reads.
 type Application struct {
 	Namespace, Name string
-	// Target is the managed cluster that a hub Application names.
+	// Target is the managed cluster that a hub Application selects.
 	Target                 string
 	Sync, Health, Revision string
 	Phase, PhaseMessage    string
@@ -24,14 +24,14 @@ type Application struct {
 	Deleting               bool
 }
 
-// Condition is an error or a warning of an Application.
+// Condition is a condition of an Application.
 type Condition struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
-// newApplication reads an Application. A status that cannot be read becomes a
-// condition, so that the error of a wait names the cause.
+// newApplication reads an Application. It converts an invalid status into a condition, so that the error of a
+// wait shows the cause.
 func newApplication(a *argocd.Application) Application {
 	var status struct {
 		Sync           struct{ Status, Revision string }
@@ -59,14 +59,14 @@ func newApplication(a *argocd.Application) Application {
 	}
 }
 
-// SyncedAndHealthy reports whether the Application is Synced to a revision, or to any when it
-// is empty, and Healthy.
+// SyncedAndHealthy reports whether the Application is Healthy, and Synced to a revision, or to any if
+// revision is "".
 func (a Application) SyncedAndHealthy(revision string) bool {
 	return a.Sync == argocd.SyncSynced && a.Health == argocd.HealthHealthy && (revision == "" || a.Revision == revision)
 }
 
-// Message returns the first error or warning, or the message of a failed last operation. It is
-// empty without any.
+// Message returns the first condition, or the message of a last operation that has not succeeded. It is empty
+// without any.
 func (a Application) Message() string {
 	for _, c := range a.Conditions {
 		return c.Type + ": " + c.Message
@@ -77,10 +77,10 @@ func (a Application) Message() string {
 	return ""
 }
 
-// String returns one line for a person.
+// String returns the Application as one line of text.
 func (a Application) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s/%s %s %s %s", a.Name, cmp.Or(a.Sync, "-"), cmp.Or(a.Health, "-"), Short(a.Revision), a.Phase, a.Message()))
 }
 
-// Short returns the beginning of a revision, as git shows it.
+// Short returns the first seven characters of a revision, like git.
 func Short(revision string) string { return revision[:min(7, len(revision))] }

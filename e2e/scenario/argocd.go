@@ -23,18 +23,18 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// The example that brings Argo CD to managed clusters.
+// These are names in the example that installs Argo CD on managed clusters.
 const (
-	// ArgoCDAddOn is the name of its ClusterManagementAddOn, and of the add-on in a cluster's namespace.
+	// ArgoCDAddOn is the name of the ClusterManagementAddOn, and of the add-on in a cluster's namespace.
 	ArgoCDAddOn = "argocd"
-	// ArgoCDTemplate is the AddOnTemplate that its ClusterManagementAddOn names.
+	// ArgoCDTemplate is the name of the AddOnTemplate in the ClusterManagementAddOn.
 	ArgoCDTemplate = "argocd-3.2.11"
 	argoCDExample  = "argocd-on-clusters"
 	exampleTime    = "minSuccessTime: 5m"
 )
 
-// CoreInstall returns the path of Argo CD's core-install.yaml for the fleet's newest Argo CD, or
-// with next for a newer one.
+// CoreInstall returns the path of core-install.yaml for the fleet's newest Argo CD, or for an even newer Argo
+// CD if next is true.
 func CoreInstall(next bool) string {
 	folder := "argocd"
 	if next {
@@ -70,8 +70,8 @@ func AddArgoCDTemplate(ctx context.Context, hub *env.Cluster, name, coreInstall 
 	return hub.Client.Create(ctx, template)
 }
 
-// OfferArgoCD applies the example with its AddOnTemplate, for clusters that get the label, and with
-// that much time between two clusters.
+// OfferArgoCD applies the example with its AddOnTemplate, for clusters that get the label. between is the
+// time between two clusters.
 func OfferArgoCD(ctx context.Context, hub *env.Cluster, between time.Duration) (err error) {
 	defer must.Return(&err)
 	must.OK(AddArgoCDTemplate(ctx, hub, ArgoCDTemplate, CoreInstall(false)))
@@ -85,7 +85,7 @@ func OfferArgoCD(ctx context.Context, hub *env.Cluster, between time.Duration) (
 	return hub.ApplyFiles(ctx, folder)
 }
 
-// WantArgoCD sets the label by which a managed cluster gets an Argo CD, or removes it.
+// WantArgoCD sets or removes the label that installs Argo CD on a managed cluster.
 func WantArgoCD(ctx context.Context, hub *env.Cluster, cluster string, want bool) error {
 	value := "null"
 	if want {

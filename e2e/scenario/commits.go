@@ -20,7 +20,7 @@ const guestbookPath = "guestbook/guestbook.yaml"
 
 var errNoReport = errors.New("there is no report")
 
-// reason is what a Kubernetes API server answers to the commit of [Scenario.Break].
+// reason is a part of the API server's answer to the commit of [Scenario.Break].
 const reason = "immutable"
 
 // Change pushes another colour and waits until it is synced and healthy everywhere.
@@ -32,8 +32,8 @@ func (s *Scenario) Change(ctx context.Context) error {
 	return s.pushColor(ctx, content, "blue", "green", "from a commit to the report", s.watch.commitStages)
 }
 
-// pushColor pushes content with another colour and waits until it has passed all stages on
-// every managed cluster.
+// pushColor pushes content with another colour and waits until the commit has passed all stages on every
+// managed cluster.
 func (s *Scenario) pushColor(ctx context.Context, content, from, to, title string, stages func(revision string) func(cluster string) []mark) (err error) {
 	defer must.Return(&err)
 	painted := must.Get(replaceAll(content, map[string]string{"color: " + from: "color: " + to}))
@@ -42,8 +42,8 @@ func (s *Scenario) pushColor(ctx context.Context, content, from, to, title strin
 	return s.measure(ctx, title, began, stages(revision))
 }
 
-// Break pushes a commit that changes an immutable field of a Deployment, and waits until every hub
-// Application and the report have the API server's reason.
+// Break pushes a commit that changes an immutable field of a Deployment. It waits until every hub Application
+// and the report show the API server's reason, and until the intermediate report has it, too.
 func (s *Scenario) Break(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	content := must.Get(s.fleet.Git.Read(guestbookPath))
@@ -77,8 +77,8 @@ func (s *Scenario) Break(ctx context.Context) (err error) {
 	return s.awaitIntermediateReport(ctx)
 }
 
-// awaitIntermediateReport waits until search has reported the error with the resources, which comes
-// through the intermediate report.
+// awaitIntermediateReport waits until the intermediate report has the error and the resources of every
+// Application, which come from search.
 func (s *Scenario) awaitIntermediateReport(ctx context.Context) error {
 	store := intermediate.NewStore(s.fleet.Product.IntermediateDir(0))
 	_, err := s.watch.view.Await(ctx, "the intermediate report to have resources and the error of every Application", func() (bool, string) {
@@ -98,7 +98,7 @@ func (s *Scenario) awaitIntermediateReport(ctx context.Context) error {
 	return err
 }
 
-// fails returns a check that an Application has the reason why the revision did not sync.
+// fails returns a check that an Application shows the reason why the revision did not sync.
 func (w watch) fails(where, name, revision string) func() (bool, string) {
 	return func() (bool, string) {
 		a, ok := w.view.Application(where, name)
@@ -113,8 +113,8 @@ func (w watch) fails(where, name, revision string) func() (bool, string) {
 	}
 }
 
-// Fix pushes the earlier guestbook with a third colour. It waits until all errors are gone and the
-// new revision is synced and healthy everywhere. Argo CD syncs it after it has given up on the
+// Fix pushes the earlier guestbook with a third colour. It waits until all errors are gone and the new
+// revision is synced and healthy everywhere. Argo CD syncs the new revision after it has given up on the
 // broken one.
 func (s *Scenario) Fix(ctx context.Context) error {
 	return s.pushColor(ctx, s.original, "green", "red", "from the commit that fixes it to the report", s.watch.commitStages)
@@ -127,7 +127,7 @@ func (s *Scenario) push(ctx context.Context, content, message string) (revision 
 	return revision, err
 }
 
-// replaceAll replaces texts that have to be there.
+// replaceAll replaces texts, each of which must exist.
 func replaceAll(content string, replacements map[string]string) (string, error) {
 	for old, replacement := range replacements {
 		if !strings.Contains(content, old) {

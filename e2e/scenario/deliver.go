@@ -26,8 +26,8 @@ import (
 // Examples returns the path of a file or folder of the examples.
 func Examples(name string) string { return filepath.Join(testkit.Root(), "deploy", "examples", name) }
 
-// PrepareCluster applies the examples for a managed cluster whose Argo CD has no cluster-wide
-// rights, and the setting that they name.
+// PrepareCluster applies the examples for a managed cluster whose Argo CD has no cluster-wide permissions,
+// and the setting that the examples require.
 func PrepareCluster(ctx context.Context, c *env.Cluster) error {
 	if err := c.ApplyFiles(ctx, Examples("managed"), Examples("namespaced-argocd")); err != nil {
 		return err
@@ -38,8 +38,8 @@ func PrepareCluster(ctx context.Context, c *env.Cluster) error {
 	}})
 }
 
-// Prepare applies the examples except the ApplicationSet. It waits until the placement has decided
-// and Argo CD has every cluster, because the ApplicationSet controller retries an earlier
+// Prepare applies the examples except the ApplicationSet. It waits until the Placement has selected the
+// clusters and each cluster has a cluster Secret. The ApplicationSet controller would retry an earlier
 // ApplicationSet only after three minutes.
 func Prepare(ctx context.Context, fleet *env.Fleet) (err error) {
 	defer must.Return(&err)
@@ -59,7 +59,7 @@ func Prepare(ctx context.Context, fleet *env.Fleet) (err error) {
 	})
 }
 
-// decisions returns how many clusters the placements of the fleet have decided for.
+// decisions returns the number of clusters that the fleet's Placements have selected.
 func decisions(ctx context.Context, fleet *env.Fleet) (decided int, err error) {
 	var list clusterv1beta1.PlacementDecisionList
 	err = fleet.Hub.Client.List(ctx, &list, client.InNamespace(env.ArgoCDNamespace))

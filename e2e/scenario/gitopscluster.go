@@ -19,12 +19,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// The GitOpsClusters of the examples, each with the version that it is read in here: the
-// other one than it is written in.
+// gitopsClusters are the GitOpsClusters of the examples, each with the API version for reading it here. The
+// example uses the other version.
 var gitopsClusters = map[string]string{"fleet": "v1alpha1", "fleet-agent": "v1beta1"}
 
-// gitopsExamples are the files that hold them, and no others: what is applied is deleted at
-// the end by these names.
+// gitopsExamples are the only files with GitOpsClusters, so that [Scenario.Unregister] deletes all of them.
 var gitopsExamples = []string{"gitopscluster/v1alpha1.yaml", "gitopscluster/v1beta1.yaml"}
 
 func gitopsCluster(name string) *unstructured.Unstructured {
@@ -80,8 +79,7 @@ func (s *Scenario) clusterSecrets(ctx context.Context) ([]corev1.Secret, error) 
 	return list.Items, err
 }
 
-// Unregister deletes the GitOpsClusters and waits until they and their Secrets do not exist any
-// more.
+// Unregister deletes the GitOpsClusters and waits until they and their cluster Secrets do not exist any more.
 func (s *Scenario) Unregister(ctx context.Context) error {
 	for name := range gitopsClusters {
 		if err := s.fleet.Hub.Client.Delete(ctx, gitopsCluster(name)); err != nil {

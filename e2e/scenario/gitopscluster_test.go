@@ -11,7 +11,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// Whatever GitOpsCluster the demo applies it also takes away.
+// The demo deletes exactly the GitOpsClusters that it applies.
 func TestExamplesAreRemoved(t *testing.T) {
 	var applied []string
 	for _, file := range gitopsExamples {

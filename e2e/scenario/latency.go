@@ -12,30 +12,30 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Latency is how long a change took, stage by stage.
+// Latency is the duration of a change, stage by stage.
 type Latency struct {
 	Title  string
 	Stages []Stage
 }
 
-// Stage is one part of a change; Took is the time since the stage before it.
+// Stage is one part of a change.
 type Stage struct {
 	Name string
-	// Took is by managed cluster.
+	// Took is the time since the stage before, by managed cluster.
 	Took map[string]time.Duration
 }
 
-// Latencies returns what was measured so far.
+// Latencies returns the measurements so far.
 func (s *Scenario) Latencies() []Latency { return s.latencies }
 
-// mark is the end of a stage, and the check that it is reached.
+// mark is the end of a stage, with its check.
 type mark struct {
 	name  string
 	holds func() (bool, string)
 }
 
-// measure watches all marks of every managed cluster at the same time, until all are
-// reached, and records how long each stage took since began.
+// measure watches all marks of every managed cluster in parallel until all are reached. It records how long
+// each stage took since began.
 func (s *Scenario) measure(ctx context.Context, title string, began time.Time, marksFor func(cluster string) []mark) error {
 	var mu sync.Mutex
 	passed := map[string]map[int]time.Time{}
@@ -75,7 +75,7 @@ func (s *Scenario) measure(ctx context.Context, title string, began time.Time, m
 	return nil
 }
 
-// commitStages are the places that a commit passes until the report has it.
+// commitStages returns the stages of a commit until it is in the report.
 func (w watch) commitStages(revision string) func(cluster string) []mark {
 	return func(cluster string) []mark {
 		name := application(cluster)
@@ -91,7 +91,7 @@ func (w watch) commitStages(revision string) func(cluster string) []mark {
 	}
 }
 
-// syncedAndHealthy returns a check of an Application on a managed cluster or the hub.
+// syncedAndHealthy returns a check that an Application on a managed cluster or the hub is synced and healthy.
 func (w watch) syncedAndHealthy(where, name, revision string) func() (bool, string) {
 	return func() (bool, string) {
 		a, ok := w.view.Application(where, name)
@@ -102,8 +102,7 @@ func (w watch) syncedAndHealthy(where, name, revision string) func() (bool, stri
 	}
 }
 
-// reported returns a check that the report has the Application as synced and healthy at
-// the revision.
+// reported returns a check that the report shows the Application as synced and healthy at the revision.
 func (w watch) reported(name, revision string) func() (bool, string) {
 	return func() (bool, string) {
 		row, ok := w.view.ReportRow(w.set, name)

@@ -23,18 +23,18 @@ type LiveView struct {
 	Fleet  *env.Fleet
 	Views  env.Views
 	Server *env.ArgoCDServer
-	// Admin and Tenant are tokens of argocd-server; the tenant has no rights.
+	// Admin and Tenant are tokens of argocd-server. The tenant has no permissions.
 	Admin, Tenant string
 }
 
-// liveViewPassword is the password of both accounts, with its hash.
+// liveViewPassword is the password of both accounts, and liveViewHash its hash.
 const (
 	liveViewPassword = "liveview"
 	liveViewHash     = "$2a$10$Cc9XvxYDmSNq8qJafqEmWe6KUGsE8exwMta1RrA/FyE0vDErOQcJS"
 )
 
-// StartLiveView starts argocd-server, the viewer with further arguments, and observers, and
-// has the guestbook on every managed cluster. The fleet needs [env.Options.ArgoCDAccounts].
+// StartLiveView starts argocd-server, the viewer with further arguments, and observers, and delivers the
+// guestbook to every managed cluster. The fleet needs [env.Options.ArgoCDAccounts].
 func StartLiveView(ctx context.Context, fleet *env.Fleet, arguments ...string) (*LiveView, error) {
 	l := &LiveView{Fleet: fleet, Views: env.Views{Fleet: fleet}}
 	return l, must.Try(func() {
@@ -56,7 +56,7 @@ func StartLiveView(ctx context.Context, fleet *env.Fleet, arguments ...string) (
 	})
 }
 
-// allowSecrets has the project and the Argo CDs of the guestbook deliver Secrets, too.
+// allowSecrets permits Secrets in the guestbook's AppProject, and in the Roles of the clusters' Argo CDs.
 func allowSecrets(ctx context.Context, fleet *env.Fleet) {
 	project := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject"}}
 	project.SetNamespace(env.ArgoCDNamespace)
@@ -70,8 +70,8 @@ func allowSecrets(ctx context.Context, fleet *env.Fleet) {
 	}
 }
 
-// nameClusters has the destination of the guestbook be the managed cluster by its name, as diffs
-// need it. propagation registers the clusters.
+// nameClusters changes the guestbook's destination to the name of the managed cluster, which diffs need.
+// propagation registers the clusters.
 func nameClusters(ctx context.Context, fleet *env.Fleet) {
 	for kind, patch := range map[string]string{
 		"AppProject":     `[{"op":"add","path":"/spec/destinations/-","value":{"name":"*","namespace":"guestbook"}}]`,
@@ -114,7 +114,7 @@ func (l *LiveView) login(ctx context.Context, account string) (token string, err
 	return token, err
 }
 
-// SetAway has a cluster's agents stop, so that the hub calls it unavailable, or start again.
+// SetAway stops a cluster's agents, so that the hub reports the cluster as unavailable, or starts them again.
 func (l *LiveView) SetAway(ctx context.Context, cluster string, away bool) (err error) {
 	defer must.Return(&err)
 	seconds := 60

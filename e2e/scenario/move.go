@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// notes is an Application that no ApplicationSet owns: what a user applies by hand.
+// notes is an Application without ApplicationSet, as a user applies it.
 //
 //go:embed notes.yaml
 var notes []byte
@@ -33,9 +33,9 @@ const (
 	notesNamespace = "guestbook"
 )
 
-// Move delivers a standalone Application to the first managed cluster and changes its target to the
-// second one. It waits until the Application is synced and healthy there, and does not exist on the
-// first one any more, nor does its ConfigMap.
+// Move delivers a standalone Application to the first managed cluster and changes its target to the second
+// one. It waits until the Application is synced and healthy there. It also waits until the Application and
+// its ConfigMap do not exist on the first one any more.
 func (s *Scenario) Move(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	from, to := s.fleet.Managed[0], s.fleet.Managed[1]
@@ -78,7 +78,7 @@ func (s *Scenario) arrived(ctx context.Context, at *env.Cluster) error {
 	return err
 }
 
-// configMap reports whether the workload exists. there and gone are both false if that is unknown.
+// configMap reports whether the ConfigMap exists. there and gone are both false if the request fails.
 func configMap(ctx context.Context, c *env.Cluster) (there, gone bool, saw string) {
 	err := c.Client.Get(ctx, client.ObjectKey{Namespace: notesNamespace, Name: notesConfigMap}, &corev1.ConfigMap{})
 	return err == nil, apierrors.IsNotFound(err), fmt.Sprintf("ConfigMap %s on %s: %v", notesConfigMap, c.Name, err)

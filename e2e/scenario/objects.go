@@ -15,8 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// all returns the objects of a kind on a cluster, sorted by name. They are shared:
-// callers must not change them.
+// all returns the objects of a kind on a cluster, sorted by name. Callers must not change them.
 func all[T client.Object](v *View, cluster string) []T {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -65,8 +64,7 @@ func (v *View) Report(name string) *v1alpha1.MulticlusterApplicationSetReport {
 	return nil
 }
 
-// ReportRow returns the row of a hub Application in the report of its
-// ApplicationSet, as an Application to compare with.
+// ReportRow returns the row of a hub Application in the report of its ApplicationSet, as an [Application].
 func (v *View) ReportRow(set, application string) (Application, bool) {
 	report := v.Report(set)
 	if report == nil {
@@ -91,7 +89,7 @@ func rowOf(c v1alpha1.ClusterCondition, namespace, name string) Application {
 	return row
 }
 
-// everywhere describes where an Application is and its state, for a wait that timed out.
+// everywhere describes the state of an Application on the hub and a cluster, for the error of a wait.
 func (v *View) everywhere(name, cluster string) string {
 	var text []string
 	for _, where := range []string{hub, cluster} {

@@ -18,18 +18,18 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Names of what the example of rendered mode makes.
+// These are names in the example of rendered mode.
 const (
 	renderedSet       = "guestbook-rendered"
 	renderedNamespace = "guestbook"
 )
 
-// Rendered is the scenario of rendered mode, run on one fleet of [env.Options.Rendered], once.
+// Rendered is the scenario of rendered mode. It runs once, on a fleet with [env.Options.Rendered].
 type Rendered struct {
 	scenario *Scenario
 }
 
-// NewRendered returns the scenario; log gets the lines that a person reads.
+// NewRendered returns the scenario. It passes lines for a reader to log.
 func NewRendered(fleet *env.Fleet, view *View, log func(string)) *Rendered {
 	return &Rendered{scenario: &Scenario{watch: watch{view: view, set: renderedSet}, fleet: fleet, log: log}}
 }
@@ -45,11 +45,11 @@ func (s *Rendered) Steps() []Step {
 	}
 }
 
-// Latencies returns what was measured, in the order of the steps.
+// Latencies returns the measurements in the order of the steps.
 func (s *Rendered) Latencies() []Latency { return s.scenario.Latencies() }
 
-// PrepareRendered applies what a platform sets up once for rendered mode, and waits
-// for the placement.
+// PrepareRendered applies the objects that a platform sets up once for rendered mode, and waits for the
+// Placement.
 func PrepareRendered(ctx context.Context, fleet *env.Fleet) (err error) {
 	defer must.Return(&err)
 	for _, c := range fleet.Managed {
@@ -62,8 +62,8 @@ func PrepareRendered(ctx context.Context, fleet *env.Fleet) (err error) {
 	})
 }
 
-// Deliver applies the example as it is and waits until the guestbook is well on every
-// managed cluster, on the hub and in the report.
+// Deliver applies the unchanged example and waits until the guestbook is healthy on every managed cluster, on
+// the hub and in the report.
 func (s *Rendered) Deliver(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	must.OK(PrepareRendered(ctx, s.scenario.fleet))
@@ -87,7 +87,7 @@ func (s *Rendered) Deliver(ctx context.Context) (err error) {
 	})
 }
 
-// Change pushes another colour and waits until it is well everywhere.
+// Change pushes another colour and waits until it is healthy everywhere.
 func (s *Rendered) Change(ctx context.Context) error {
 	content, err := s.scenario.fleet.Git.Read(guestbookPath)
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *Rendered) Change(ctx context.Context) error {
 	})
 }
 
-// Refuse pushes a Secret, waits until hub Applications and report have the reason why it is not
-// delivered, and reverts the commit.
+// Refuse pushes a Secret and waits until the report shows why it is not delivered. Then it reverts the
+// commit.
 func (s *Rendered) Refuse(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	content := must.Get(s.scenario.fleet.Git.Read(guestbookPath))
@@ -133,7 +133,7 @@ func (s *Rendered) Refuse(ctx context.Context) (err error) {
 	return nil
 }
 
-// Withdraw deletes the ApplicationSet and waits until nothing of it remains on hub and managed
+// Withdraw deletes the ApplicationSet and waits until no object of it exists on the hub and the managed
 // clusters.
 func (s *Rendered) Withdraw(ctx context.Context) error {
 	return s.scenario.withdraw(ctx, "Applications, ManifestWorks, workloads and the report", func(context.Context) ([]string, error) { return s.left(), nil })
@@ -149,10 +149,10 @@ func (s *Rendered) left() []string {
 	return left
 }
 
-// renderedApplication returns the name that the example gives to a cluster's Application.
+// renderedApplication returns the name of a cluster's Application in the example.
 func renderedApplication(cluster string) string { return cluster + "-" + renderedSet }
 
-// written is the mark that the ManifestWork of a cluster has the colour.
+// written returns the mark that the ManifestWork of a cluster contains the colour.
 func (s *Rendered) written(cluster, color string) mark {
 	return mark{"its ManifestWork is written", func() (bool, string) {
 		for _, w := range s.scenario.watch.view.Works() {
@@ -170,8 +170,7 @@ func (s *Rendered) written(cluster, color string) mark {
 	}}
 }
 
-// said returns the marks after which hub Application and report show a cluster's guestbook as
-// healthy.
+// said returns the marks that the hub Application and the report show a cluster's guestbook as healthy.
 func (s *Rendered) said(cluster, revision string) []mark {
 	name := renderedApplication(cluster)
 	return []mark{

@@ -15,12 +15,12 @@ import (
 //go:embed rolling.yaml
 var rolling string
 
-// Group is a group of one cluster, and the path in git that it is to have.
+// Group is a group of one cluster, with the path in git of its Application.
 type Group struct{ Cluster, Path string }
 
 // RollingSync returns an ApplicationSet that rolls a change out to one group after the other. Its
-// Applications are named NAME-CLUSTER. Argo CD's controller begins with the group whose status on
-// the hub is outdated first. To know which one that is, change one path at a time.
+// Applications are named NAME-CLUSTER. Argo CD's controller begins with the group whose status on the hub is
+// outdated first. Change one path at a time to determine that group.
 func RollingSync(name string, first, second Group) (*unstructured.Unstructured, error) {
 	set := &unstructured.Unstructured{}
 	text := strings.NewReplacer(

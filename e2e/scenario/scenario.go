@@ -14,7 +14,7 @@ import (
 // ApplicationSet is the name of the example's ApplicationSet.
 const ApplicationSet = "guestbook"
 
-// Step acts and then waits until its result is there.
+// Step acts and then waits for its result.
 type Step struct {
 	// Title describes the step.
 	Title string
@@ -36,28 +36,28 @@ func Run(ctx context.Context, steps []Step, say func(string)) error {
 	return nil
 }
 
-// Scenario runs on one fleet, once.
+// Scenario runs once, on one fleet.
 type Scenario struct {
 	watch watch
 	fleet *env.Fleet
 	log   func(string)
 
 	latencies []Latency
-	original  string // the guestbook before the commit that breaks it
+	original  string // the guestbook before the broken commit
 }
 
-// watch has the checks that stages end with.
+// watch contains the checks at the end of stages.
 type watch struct {
 	view *View
 	set  string // the ApplicationSet's name
 }
 
-// New returns the scenario of a fleet; log gets the lines that a person reads.
+// New returns the scenario of a fleet. It passes lines for a reader to log.
 func New(fleet *env.Fleet, view *View, log func(string)) *Scenario {
 	return &Scenario{watch: watch{view: view, set: ApplicationSet}, fleet: fleet, log: log}
 }
 
-// application returns the name that the example gives to a cluster's Application.
+// application returns the name of a cluster's Application in the example.
 func application(cluster string) string { return cluster + "-" + ApplicationSet }
 
 func (s *Scenario) logf(format string, args ...any) { s.log(fmt.Sprintf(format, args...)) }

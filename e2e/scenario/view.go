@@ -26,8 +26,7 @@ import (
 // hub is the hub's name in a fleet.
 const hub = "hub"
 
-// View watches the objects of a scenario on all clusters of a fleet. It is safe
-// for concurrent use.
+// View watches the objects of a scenario on all clusters of a fleet. It is safe for concurrent use.
 type View struct {
 	fleet *env.Fleet
 
@@ -36,7 +35,7 @@ type View struct {
 	objects map[place]client.Object
 }
 
-// place is where an object is.
+// place identifies an object in the fleet.
 type place struct {
 	cluster, kind string
 	key           client.ObjectKey
@@ -54,14 +53,14 @@ func Watch(ctx context.Context, fleet *env.Fleet) (*View, error) {
 		switch {
 		case c == fleet.Hub:
 			kinds = append(kinds, &workv1.ManifestWork{}, &v1alpha1.MulticlusterApplicationSetReport{})
-		case fleet.Rendered(): // its clusters have no Applications
+		case fleet.Rendered(): // the clusters of rendered mode have no Applications
 			kinds = []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}}
 		}
 		watching, err := cache.New(c.Config, cache.Options{Scheme: scheme})
 		if err != nil {
 			return nil, fmt.Errorf("watch %s: %w", c.Name, err)
 		}
-		go func() { _ = watching.Start(ctx) }() // it ends with ctx, and only then
+		go func() { _ = watching.Start(ctx) }() // it ends only with ctx
 		for _, kind := range kinds {
 			if err := v.observe(ctx, c.Name, watching, kind); err != nil {
 				return nil, fmt.Errorf("watch %T on %s: %w", kind, c.Name, err)
@@ -103,7 +102,7 @@ func placeOf(cluster string, o client.Object) place {
 	return place{cluster: cluster, kind: fmt.Sprintf("%T", o), key: client.ObjectKeyFromObject(o)}
 }
 
-// change runs do and wakes up all waiters.
+// change calls do and wakes up all waiters.
 func (v *View) change(do func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -112,15 +111,15 @@ func (v *View) change(do func()) {
 	v.changed = make(chan struct{})
 }
 
-// Changed returns a channel that is closed at the next change of anything.
+// Changed returns a channel that is closed at the next change of an object.
 func (v *View) Changed() <-chan struct{} {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.changed
 }
 
-// Await waits until what holds, and returns when that was first observed. what is called after
-// every change. saw describes the state.
+// Await calls what after every change until it holds, and returns when that was first observed. saw describes
+// the state.
 func (v *View) Await(ctx context.Context, name string, what func() (holds bool, saw string)) (time.Time, error) {
 	return v.await(ctx, name, 0, what)
 }
@@ -128,7 +127,7 @@ func (v *View) Await(ctx context.Context, name string, what func() (holds bool, 
 func (v *View) await(ctx context.Context, name string, rest time.Duration, what func() (holds bool, saw string)) (time.Time, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, env.Patience, fmt.Errorf("not within %s", env.Patience))
 	defer cancel()
-	now := time.NewTicker(time.Second) // for what is not watched
+	now := time.NewTicker(time.Second) // for state that is not watched
 	defer now.Stop()
 	for {
 		changed := v.Changed()
@@ -149,11 +148,11 @@ func (v *View) await(ctx context.Context, name string, rest time.Duration, what 
 	}
 }
 
-// askAgain is how much time [View.Expect] leaves between two questions.
+// askAgain is the shortest time between two checks of [View.Expect].
 const askAgain = 100 * time.Millisecond
 
-// Expect is [View.Await] in a test, and fails the test if what never holds. It is for a what that
-// asks API servers: it is called once for a burst of changes.
+// Expect is [View.Await] in a test, and fails the test if what never holds. what may call API servers,
+// because Expect calls it once for a burst of changes.
 func (v *View) Expect(t testing.TB, name string, what func() (holds bool, saw string)) {
 	t.Helper()
 	if _, err := v.await(t.Context(), name, askAgain, what); err != nil {

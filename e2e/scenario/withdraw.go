@@ -22,10 +22,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// Withdraw deletes the ApplicationSet and the standalone Application. It waits until nothing of
-// them remains on hub and managed clusters: no Application, work, workload, report or intermediate
-// report. The delivered AppProject stays on the managed clusters, because other Applications may
-// use it.
+// Withdraw deletes the ApplicationSet and the standalone Application. It waits until no object of them exists
+// on the hub and the managed clusters: no Application, ManifestWork, workload, report or intermediate report.
+// The delivered AppProject stays on the managed clusters, because other Applications may use it.
 func (s *Scenario) Withdraw(ctx context.Context) error {
 	if err := s.withdrawNotes(ctx); err != nil {
 		return err
@@ -33,7 +32,7 @@ func (s *Scenario) Withdraw(ctx context.Context) error {
 	return s.withdraw(ctx, "Applications, ManifestWorks, workloads and the report (the AppProject stays, since other Applications may use it)", s.Remaining)
 }
 
-// withdraw deletes the ApplicationSet and waits until nothing remains.
+// withdraw deletes the ApplicationSet and waits until remaining returns nothing.
 func (s *Scenario) withdraw(ctx context.Context, what string, remaining func(context.Context) ([]string, error)) error {
 	began := time.Now()
 	set := argocd.ApplicationSetMetadata()
@@ -54,7 +53,7 @@ func (s *Scenario) withdraw(ctx context.Context, what string, remaining func(con
 	return err
 }
 
-// Remaining lists what the scenario has created on the clusters and not removed yet.
+// Remaining lists the objects of the scenario that still exist on the clusters.
 func (s *Scenario) Remaining(ctx context.Context) (_ []string, err error) {
 	defer must.Return(&err)
 	left := s.watch.view.remaining(ApplicationSet, contract.PullLabel)
@@ -69,8 +68,8 @@ func (s *Scenario) Remaining(ctx context.Context) (_ []string, err error) {
 	return left, nil
 }
 
-// remaining names the hub's Applications, the ManifestWorks with a label, and the report
-// of an ApplicationSet.
+// remaining lists the hub's Applications, the ManifestWorks with a label, and the report of an
+// ApplicationSet.
 func (v *View) remaining(set, label string) []string {
 	var left []string
 	for _, a := range v.Applications(hub) {
@@ -105,7 +104,7 @@ func (s *Scenario) remainingOn(ctx context.Context, c *env.Cluster) ([]string, e
 	return left, nil
 }
 
-// namesOf lists objects less those that every cluster has.
+// namesOf lists objects, except those that every cluster has.
 func namesOf(ctx context.Context, c *env.Cluster, list client.ObjectList, namespace string) ([]string, error) {
 	if err := c.Client.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return nil, err

@@ -20,8 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// An ApplicationSet with every field of a schema that is newer than ours has a report
-// like any other.
+// An ApplicationSet with every field of a schema that is newer than our types gets a report like any other.
 func TestEveryFieldOfAnApplicationSet(t *testing.T) {
 	const destination = "reported"
 	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: destination}})
@@ -54,7 +53,7 @@ func TestEveryFieldOfAnApplicationSet(t *testing.T) {
 	})
 }
 
-// generated returns an Application as the ApplicationSet controller makes it.
+// generated returns an Application like the ApplicationSet controller's.
 func generated(appset *unstructured.Unstructured, destination string) *argocd.Application {
 	a := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{

@@ -1,6 +1,6 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schemas tests that delivery keeps every field of the CustomResourceDefinitions of an Argo
-// CD that is newer than the newest one of the fleet. It has only tests.
+// Package schemas tests that a delivery loses no field of Argo CD's CustomResourceDefinitions. Their version
+// is newer than the newest Argo CD of the fleet. The package has only tests.
 package schemas

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// beyondFloat is a number that only survives where no decoder takes it for a float.
+// beyondFloat is a number that changes if a decoder converts it to a float.
 const beyondFloat = int64(1)<<53 + 1
 
-// fill returns a value that has every field which a schema knows.
+// fill returns a value with every field of a schema.
 func fill(t *testing.T, schema *apiextensionsv1.JSONSchemaProps) any {
 	t.Helper()
 	switch {

@@ -46,15 +46,15 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// An Application with every field of a schema that is newer than our types, and
-// its project likewise, are delivered with every one of them.
+// An Application and its project with every field of a schema that is newer than our types are delivered
+// without loss.
 func TestEveryFieldIsDelivered(t *testing.T) {
 	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: cluster}})
 	create(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}})
 
 	project := filled(t, "appproject-crd.yaml", argocd.AppProjectKind, "spec")
 	set(t, project, []any{map[string]any{"server": "*", "namespace": "*"}}, "spec", "destinations")
-	// Such a pattern is about every destination, and stays as it is.
+	// The pattern "*" applies to every destination and is delivered unchanged.
 	windows, _, err := unstructured.NestedSlice(project.Object, "spec", "syncWindows")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,8 @@ func TestEveryFieldIsDelivered(t *testing.T) {
 	set(t, project, windows, "spec", "syncWindows")
 	application := filled(t, "application-crd.yaml", argocd.ApplicationKind, "spec", "operation")
 	set(t, application, name, "spec", "project")
-	// With a hydrator, the cluster syncs what was hydrated, and none of the fields of spec.source.
+	// With a hydrator the cluster would sync the hydrated source, and no field of spec.source would be
+	// delivered.
 	unstructured.RemoveNestedField(application.Object, "spec", "sourceHydrator")
 	application.SetLabels(map[string]string{contract.PullLabel: "true"})
 	application.SetAnnotations(map[string]string{contract.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true"})
@@ -91,7 +92,7 @@ func TestEveryFieldIsDelivered(t *testing.T) {
 	}
 }
 
-// filled returns an object of a CRD with every field of parts.
+// filled returns an object of a CRD with every field of the given parts.
 func filled(t *testing.T, file, kind string, parts ...string) *unstructured.Unstructured {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(crds, file))
@@ -120,7 +121,7 @@ func set(t *testing.T, o *unstructured.Unstructured, value any, path ...string) 
 	}
 }
 
-// create creates an object; what the API server keeps must be what was sent.
+// create creates an object. The API server must store it unchanged.
 func create(t *testing.T, o client.Object) {
 	t.Helper()
 	sent, isUnstructured := o.DeepCopyObject().(*unstructured.Unstructured)
@@ -139,7 +140,7 @@ func create(t *testing.T, o client.Object) {
 	}
 }
 
-// delivered returns what the ManifestWork carries, by kind.
+// delivered returns the manifests of the ManifestWork, by kind.
 func delivered(t *testing.T) map[string]*unstructured.Unstructured {
 	t.Helper()
 	var works workv1.ManifestWorkList

@@ -23,7 +23,7 @@ import (
 //go:embed schema.graphqls
 var schemaText string
 
-// schema is what the product uses of the service's. A query is held against it.
+// schema is the part of the service's schema that the product uses. It validates every query.
 var schema = gqlparser.MustLoadSchema(&ast.Source{Name: "schema.graphqls", Input: schemaText})
 
 var (
@@ -40,11 +40,11 @@ type question struct {
 	Variables     map[string]any
 }
 
-// execution answers one question. A part that fails is null, and has an error next to the data.
+// execution answers one question. A failed part is null, and its error is in errors next to the data.
 type execution struct {
 	view   table.View
 	faults Faults
-	denied error // why the caller's access could not be resolved
+	denied error // error of the review of the caller's access
 
 	variables map[string]any
 	errors    gqlerror.List
@@ -81,8 +81,8 @@ func (e *execution) answer(w http.ResponseWriter, q question) {
 	_, _ = fmt.Fprintf(w, `"data":%s}`, e.out.Bytes())
 }
 
-// object writes the fields of an object, in the order of the query. Fragments, which the
-// product does not send, are left out.
+// object writes the fields of an object in the order of the query. It ignores fragments, which the product
+// does not send.
 func (e *execution) object(fields ast.SelectionSet, path ast.Path, write func(*ast.Field, ast.Path)) {
 	e.list('{', '}', len(fields), func(i int) {
 		if field, ok := fields[i].(*ast.Field); ok {
@@ -140,8 +140,8 @@ func (e *execution) query(field *ast.Field, path ast.Path) {
 	})
 }
 
-// result answers one input of a search. Items and related items share one statement, count
-// has its own.
+// result answers one input of a search. Items and related items share one statement, and count has a separate
+// one.
 type result struct {
 	*execution
 	query table.Query
@@ -183,7 +183,7 @@ func (r *result) write(field *ast.Field, path ast.Path) {
 	}
 }
 
-// related returns the rows related to the items, less what a fault cuts off.
+// related returns the rows related to the items, except the rows that a fault removes.
 func (r *result) related(found table.Found) (kept []table.Related) {
 	for _, group := range r.view.Related(r.query, found) {
 		spared := r.faults.NodesKept && group.Kind == "Cluster"
@@ -211,7 +211,7 @@ func (r *result) find() (table.Found, error) {
 	return *r.found, r.err
 }
 
-// statement is why every statement of a request fails before its first row.
+// statement returns the fault that makes every statement of a request fail before its first row.
 func (f Faults) statement() error {
 	switch {
 	case f.DatabaseGone:

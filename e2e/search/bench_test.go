@@ -16,9 +16,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// BenchmarkPoll asks for 5,000 Applications with 10 resources each, in batches of
-// 50 clusters: what one poll costs the stand-in and the wire, and so the least
-// that a client can take.
+// BenchmarkPoll requests 5,000 Applications with 10 resources each, in batches of 50 clusters. It measures
+// the cost of one poll for the stand-in and the connection, which is the least that a client can need.
 func BenchmarkPoll(b *testing.B) {
 	fleet := memory.Fleet{Clusters: 500, Sets: 10, Resources: 10}
 	server := serve(b, search.Options{Source: fleet})
@@ -41,8 +40,7 @@ func BenchmarkPoll(b *testing.B) {
 	}
 }
 
-// level1 returns the query for the Applications of clusters with their direct
-// relations.
+// level1 returns the query for the Applications of clusters with their direct relations.
 func level1(t testing.TB, clusters []string) []byte {
 	t.Helper()
 	filter := func(property string, values ...string) map[string]any {

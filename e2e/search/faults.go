@@ -8,66 +8,64 @@ import (
 	"time"
 )
 
-// Faults is what the server does wrong on purpose. The zero value is a healthy
-// service. Faults combine; the first that answers a request wins, in the order
-// in which the service would meet them.
+// Faults are the intended faults of the server. The zero value is a healthy service. If several faults answer
+// a request, the first one in the order of the service applies.
 type Faults struct {
-	// Only limits all faults but Refuse to some requests; nil means all.
+	// Only limits all faults except Refuse to some requests. nil stands for all requests.
 	Only func(Request) bool
 
-	// Refuse closes the port: connections are refused.
+	// Refuse closes the port, so that connections are refused.
 	Refuse bool
-	// Delay is waited before a request is handled.
+	// Delay is the time before the server handles a request.
 	Delay time.Duration
-	// TimedOut answers 503 as after the service's own timeout.
+	// TimedOut returns 503, like the service's own timeout.
 	TimedOut bool
 	// DatabaseDown returns 503, as if the database had been unavailable for a second.
 	DatabaseDown bool
-	// Status answers with this status and the service's text for it: 401, 403
-	// or 500 as from authentication, others with none.
+	// Status returns this status with the service's text for it: 401, 403 or 500 as from authentication,
+	// others with the standard text.
 	Status int
-	// NotJSON answers 200 with a page that is not JSON, as a router does.
+	// NotJSON returns 200 with a page that is not JSON, like a router.
 	NotJSON bool
-	// BreakOff ends the connection in the middle of the body.
+	// BreakOff closes the connection in the middle of the body.
 	BreakOff bool
-	// NullResult answers 200 with data that is null and no errors.
+	// NullResult returns 200 with null data and no errors.
 	NullResult bool
 
-	// AccessUnresolved returns 200 with errors and a null result, as if the service may not review
-	// the caller's rights.
+	// AccessUnresolved returns 200 with errors and a null result, as if the service may not review the
+	// caller's permissions.
 	AccessUnresolved bool
-	// FineGrained is fine-grained access control: a caller without all rights sees nothing.
+	// FineGrained is fine-grained access control: a caller without all permissions gets no rows.
 	FineGrained bool
-	// PseudoNodeFirst makes the service mistake the first managed cluster for the hub. A caller
-	// with the right on all managed data silently loses it, and sees the hub.
+	// PseudoNodeFirst makes the service treat the first managed cluster as the hub. A caller with the
+	// permission for all managed data then gets no rows of that cluster, and gets the hub's rows.
 	PseudoNodeFirst bool
-	// Lost lists clusters without rows.
+	// Lost lists clusters whose rows are missing.
 	Lost []string
 
-	// DatabaseGone answers 200 with errors "failed to connect", as in the first
-	// second without the database.
+	// DatabaseGone returns 200 with errors "failed to connect", as in the first second without the database.
 	DatabaseGone bool
-	// StatementTimeout answers 200 with errors, items and related null.
+	// StatementTimeout returns 200 with errors, and with null items and related items.
 	StatementTimeout bool
-	// CutItems breaks items off after the share ItemsKept, 200 and no error.
+	// CutItems returns only the share ItemsKept of the items, with 200 and no error.
 	CutItems  bool
 	ItemsKept float64
-	// CutRelated breaks related items off after the share RelatedKept of each
-	// kind, 200 and no error; NodesKept spares the nodes of clusters.
+	// CutRelated returns only the share RelatedKept of the related items of each kind, with 200 and no error.
+	// NodesKept keeps the nodes of clusters.
 	CutRelated  bool
 	RelatedKept float64
 	NodesKept   bool
 }
 
-// Request is what a fault can choose by.
+// Request contains the properties by which a fault can select requests.
 type Request struct {
-	// Number counts the GraphQL requests of this server, from 1.
+	// Number is the number of the GraphQL request at this server, from 1.
 	Number int
 	// Clusters are the values of all filters on the cluster.
 	Clusters []string
 }
 
-// Names reports whether the request asks for one of the clusters.
+// Names reports whether the request filters for one of the clusters.
 func (r Request) Names(clusters ...string) bool {
 	return slices.ContainsFunc(clusters, func(c string) bool { return slices.Contains(r.Clusters, c) })
 }

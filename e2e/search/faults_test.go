@@ -25,7 +25,7 @@ const smallRows = 4 * (1 + 2*4)
 
 var smallClusters = []string{"cluster0000", "cluster0001", "cluster0002", "cluster0003"}
 
-// outcome is what a client sees of an answer.
+// outcome is an answer as a client receives it.
 type outcome struct {
 	status int
 	body   []byte
@@ -84,7 +84,7 @@ func shapeOf(t testing.TB, body []byte) shape {
 	return s
 }
 
-// TestFaults looks at what a client meets under each fault.
+// TestFaults checks the answer of the server under each fault.
 func TestFaults(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
 	testkit.Until(t, "the fleet to be filled in", func() bool { return server.Table().Len() == smallRows })
@@ -149,7 +149,7 @@ func TestRefuse(t *testing.T) {
 	if err := server.SetFaults(search.Faults{Refuse: true}); err != nil {
 		t.Fatal(err)
 	}
-	if got := try(t, server, "reader-admin", smallClusters...); !errors.Is(got.err, syscall.ECONNREFUSED) && !errors.Is(got.err, syscall.ECONNRESET) { // reset: while the port closes
+	if got := try(t, server, "reader-admin", smallClusters...); !errors.Is(got.err, syscall.ECONNREFUSED) && !errors.Is(got.err, syscall.ECONNRESET) { // the connection is reset while the port closes
 		t.Errorf("error %v, want a refused connection", got.err)
 	}
 	if err := server.SetFaults(search.Faults{}); err != nil {
@@ -160,7 +160,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// TestBreakOff ends the connection in the middle of an answer.
+// TestBreakOff checks that the server closes the connection in the middle of an answer.
 func TestBreakOff(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
 	testkit.Until(t, "the fleet to be filled in", func() bool { return server.Table().Len() == smallRows })
@@ -173,7 +173,7 @@ func TestBreakOff(t *testing.T) {
 	}
 }
 
-// TestDelay lets a client give up before the answer.
+// TestDelay checks that a client can cancel a delayed request.
 func TestDelay(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
 	if err := server.SetFaults(search.Faults{Delay: testkit.Patience}); err != nil {
@@ -196,7 +196,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// TestRotateCA gives the server a new authority: who trusts the old one fails.
+// TestRotateCA gives the server a new authority. A client that trusts the old one then fails.
 func TestRotateCA(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
 	trusting := client(t, server)

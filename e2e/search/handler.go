@@ -28,8 +28,7 @@ const (
 
 var statusText = map[int]string{http.StatusUnauthorized: textNoToken, http.StatusForbidden: textBadToken, http.StatusInternalServerError: textAuthFailed}
 
-// handle answers a request, with what the faults do to it in the order in which the service
-// would meet them.
+// handle answers a request. It applies the faults in the order of the service.
 func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	request := Request{Number: int(s.number.Add(1))}
 	var q question
@@ -70,7 +69,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 // clustersOf returns the values of all filters on the cluster.
 func clustersOf(q question) (clusters []string) {
 	var inputs []table.Query
-	// What is not understood here is the schema's to refuse.
+	// The schema rejects inputs that are invalid here.
 	_ = json.Unmarshal(table.Encode(q.Variables["input"]), &inputs)
 	for _, input := range inputs {
 		for _, filter := range input.Filters {
@@ -86,7 +85,7 @@ func clustersOf(q question) (clusters []string) {
 	return clusters
 }
 
-// answer authenticates the caller, reviews its rights, and answers accordingly.
+// answer authenticates the caller, reviews its permissions, and answers accordingly.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, q question, faults Faults) {
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if token == "" {
@@ -121,7 +120,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q question, faul
 	e.answer(w, q)
 }
 
-// breakOff sends half of an answer and hangs up.
+// breakOff sends half of an answer and closes the connection.
 func breakOff(w http.ResponseWriter, whole *httptest.ResponseRecorder) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -25,8 +25,8 @@ type identity struct {
 	caPEM       []byte
 }
 
-// newIdentity makes an authority and a server's certificate. The keys are RSA
-// because the service's only cipher suite of TLS 1.2 is.
+// newIdentity creates an authority and a server's certificate. The keys are RSA, because the service's only
+// cipher suite of TLS 1.2 uses RSA.
 func newIdentity() (identity, error) {
 	chain, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, names)
 	if err != nil {
@@ -40,7 +40,7 @@ func newIdentity() (identity, error) {
 	return identity{certificate: certificate, caPEM: authority}, nil
 }
 
-// writeFile replaces a file atomically, so that a reader never sees a part of it.
+// writeFile replaces a file atomically, so that a reader never gets a part of it.
 func writeFile(path string, data []byte) error {
 	aside := path + ".new"
 	if err := os.WriteFile(aside, data, 0o600); err != nil {

@@ -9,8 +9,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 )
 
-// TestLimits replays the samples whose limit cut the related items: which ones
-// are left is open, how many is not.
+// TestLimits replays the samples whose limit cut the related items. It compares only their number, because
+// the service may return any of them.
 func TestLimits(t *testing.T) {
 	server := serve(t, search.Options{Source: recordedRows(t)})
 	waitForRows(t, server)
@@ -25,8 +25,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// shapeOfAny is shapeOf for a result of any name, whose related items may have
-// been counted only.
+// shapeOfAny is [shapeOf] for a result with any name. It also accepts related items that are only counted.
 func shapeOfAny(t *testing.T, body []byte) shape {
 	t.Helper()
 	s := sample{}

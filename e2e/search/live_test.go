@@ -23,8 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// hub is a real API server. It plays the managed clusters as well: what is
-// collected from it goes by their names.
+// hub is a real API server. It also acts as the managed clusters.
 var hub *rest.Config
 
 func TestMain(m *testing.M) {
@@ -50,7 +49,7 @@ func withHub(run func() int) (code int, err error) {
 	return run(), nil
 }
 
-// account makes a ServiceAccount and returns its token.
+// account creates a ServiceAccount and returns its token.
 func account(t *testing.T, name string) string {
 	t.Helper()
 	accounts := kubernetes.NewForConfigOrDie(hub).CoreV1().ServiceAccounts("default")
@@ -64,7 +63,7 @@ func account(t *testing.T, name string) string {
 	return request.Status.Token
 }
 
-// grant allows a ServiceAccount what rule says, everywhere or in a namespace.
+// grant binds a ServiceAccount to a ClusterRole with rule, everywhere or in a namespace.
 func grant(t *testing.T, name, namespace string, rule rbacv1.PolicyRule) {
 	t.Helper()
 	client := kubernetes.NewForConfigOrDie(hub).RbacV1()
@@ -87,7 +86,7 @@ func grant(t *testing.T, name, namespace string, rule rbacv1.PolicyRule) {
 	}
 }
 
-// TestAccess reviews tokens and rights at a real API server.
+// TestAccess reviews tokens and permissions at a real API server.
 func TestAccess(t *testing.T) {
 	namespaces := kubernetes.NewForConfigOrDie(hub).CoreV1().Namespaces()
 	if _, err := namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "cluster0002"}}, metav1.CreateOptions{}); err != nil {
@@ -130,7 +129,7 @@ var (
 	clusterResource     = schema.GroupVersionResource{Group: "cluster.open-cluster-management.io", Version: "v1", Resource: "managedclusters"}
 )
 
-// create makes an object of any kind on the hub, and removes it with the test.
+// create creates an object of any kind on the hub, and deletes it when the test ends.
 func create(t *testing.T, resource schema.GroupVersionResource, object map[string]any) {
 	t.Helper()
 	client := dynamic.NewForConfigOrDie(hub).Resource(resource)
@@ -146,8 +145,8 @@ func create(t *testing.T, resource schema.GroupVersionResource, object map[strin
 	})
 }
 
-// TestLive collects an Application, what it deploys and what it misses from a
-// real API server, and follows a change.
+// TestLive collects an Application with its existing and missing resources from a real API server. It then
+// creates a missing resource, which must appear.
 func TestLive(t *testing.T) {
 	create(t, clusterResource, map[string]any{
 		"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",

@@ -26,7 +26,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// source fills a table once.
+// source is a function that fills a table once.
 type source func(into *table.Table)
 
 func (s source) Run(_ context.Context, into *table.Table) error {
@@ -34,7 +34,7 @@ func (s source) Run(_ context.Context, into *table.Table) error {
 	return nil
 }
 
-// readers are the accounts that the samples were recorded with.
+// readers are the accounts of the recorded samples.
 var readers = access.Tokens{
 	"reader-admin":      {Everything: true},
 	"reader-allmanaged": {AllManaged: true},
@@ -44,7 +44,7 @@ var readers = access.Tokens{
 	"reader-none":       {},
 }
 
-// brokenReviewer cannot reach the Kubernetes API.
+// brokenReviewer fails to reach the Kubernetes API.
 type brokenReviewer struct{ access.Tokens }
 
 func (brokenReviewer) Review(context.Context, string, []string) (access.Grant, error) {
@@ -73,7 +73,7 @@ func serve(t testing.TB, options search.Options) *search.Server {
 	return server
 }
 
-// client trusts the server as it is now.
+// client returns a client that trusts the server's current CA.
 func client(t testing.TB, server *search.Server) *http.Client {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -128,8 +128,8 @@ func replay(t testing.TB, server *search.Server, s sample) reply {
 	return reply{response.StatusCode, response.Header, answered}
 }
 
-// compareSample fails if the answer differs from the recorded one in more than
-// the service leaves open: the order of kinds and related items.
+// compareSample fails the test if the answer differs from the recorded one. It ignores the order of kinds and
+// related items, which the service does not guarantee.
 func compareSample(t *testing.T, s sample, got reply) {
 	t.Helper()
 	if got.status != s.Response.Status {
@@ -151,8 +151,7 @@ func compareSample(t *testing.T, s sample, got reply) {
 	}
 }
 
-// canonical decodes an answer and takes out what differs between two answers of
-// the real service.
+// canonical decodes an answer and removes the parts that differ between two answers of the real service.
 func canonical(t *testing.T, body []byte) any {
 	t.Helper()
 	var value map[string]any
@@ -203,8 +202,8 @@ func sortByJSON(values []any) {
 	})
 }
 
-// TestSamples answers every recorded request, from the rows that it was
-// recorded with, as the real service did.
+// TestSamples sends every recorded request and compares the answer with the recorded one. The table has the
+// rows of the recording.
 func TestSamples(t *testing.T) {
 	healthy := search.Faults{}
 	groups := []struct {
@@ -251,7 +250,7 @@ func waitForRows(t testing.TB, server *search.Server) {
 	testkit.Until(t, "the table to be filled", func() bool { return server.Table().Len() > 0 })
 }
 
-// TestReviewFails cannot reach the Kubernetes API.
+// TestReviewFails checks the answer while the Kubernetes API is not reachable.
 func TestReviewFails(t *testing.T) {
 	server := serve(t, search.Options{Source: small, Reviewer: brokenReviewer{}})
 	s := read(t, "21b-kube-down-uncached-token.json")

@@ -84,8 +84,7 @@ func (s sample) results(t testing.TB) []result {
 	return nil
 }
 
-// recordedRows fills a table with the rows and edges that the samples were
-// recorded with, as far as the answers show them.
+// recordedRows fills a table with the rows and edges of the recording, as far as the answers show them.
 func recordedRows(t testing.TB) source {
 	t.Helper()
 	rows := map[string]table.Row{}
@@ -120,7 +119,7 @@ func recordedRows(t testing.TB) source {
 	}
 }
 
-// stored turns a flattened row back into what was stored.
+// stored converts a flattened row back into its stored form.
 func stored(flat map[string]any) table.Row {
 	row := table.Row{Data: map[string]any{}}
 	for key, value := range flat {
@@ -145,8 +144,8 @@ func stored(flat map[string]any) table.Row {
 	return row
 }
 
-// recordedEdges returns the edges between the rows: what the level-1 answers
-// show, what the hub's ApplicationSets own, and the owners of workloads.
+// recordedEdges returns the edges between the rows: the relations in the level-1 answers, the Applications of
+// the hub's ApplicationSets, and the owners of workloads.
 func recordedEdges(t testing.TB, rows map[string]table.Row) []table.Edge {
 	t.Helper()
 	var edges []table.Edge

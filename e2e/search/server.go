@@ -39,9 +39,9 @@ type Options struct {
 	// Dir is the folder of the CA file.
 	Dir string
 
-	// Hub is the hub, which authenticates callers and lists the managed clusters.
+	// Hub is the configuration of the hub, which authenticates callers and lists the managed clusters.
 	Hub *rest.Config
-	// Clusters are the managed clusters to answer from, by name.
+	// Clusters are the configurations of the managed clusters, by name.
 	Clusters map[string]*rest.Config
 
 	// Source fills the table instead of Hub and Clusters.
@@ -49,7 +49,7 @@ type Options struct {
 	// Reviewer authenticates callers instead of Hub.
 	Reviewer access.Reviewer
 
-	// Log gets failures that no request is answered with.
+	// Log receives failures that no answer contains.
 	Log logr.Logger
 }
 
@@ -70,7 +70,7 @@ type Server struct {
 	http     *http.Server // nil: the port is closed
 }
 
-// Start starts a server; ctx ends it as Close does, but without waiting.
+// Start starts a server. The end of ctx stops the server like Close, but without waiting.
 func Start(ctx context.Context, options Options) (*Server, error) {
 	if options.Reviewer == nil {
 		if options.Hub == nil {
@@ -107,8 +107,7 @@ func (s *Server) URL() string {
 	return "https://" + s.address + Path
 }
 
-// CAFile returns the file of the authority that signed the server's
-// certificate.
+// CAFile returns the file of the authority that signed the server's certificate.
 func (s *Server) CAFile() string { return filepath.Join(s.options.Dir, "ca.crt") }
 
 // CA returns the authority's certificate in PEM.
@@ -124,7 +123,7 @@ func (s *Server) Table() *table.Table { return s.table }
 // Requests returns the number of received GraphQL requests.
 func (s *Server) Requests() int { return int(s.number.Load()) }
 
-// Close ends the server and waits for it.
+// Close stops the server and waits until it has stopped.
 func (s *Server) Close() error {
 	s.stop()
 	err := s.deafen()
@@ -132,8 +131,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// PrepareCA makes the authority that the next RotateCA changes to, and returns
-// its certificate in PEM, so that a client can trust it beforehand.
+// PrepareCA creates the next authority for RotateCA and returns its certificate in PEM, so that a client can
+// trust it beforehand.
 func (s *Server) PrepareCA() ([]byte, error) {
 	next, err := newIdentity()
 	if err != nil {
@@ -145,9 +144,8 @@ func (s *Server) PrepareCA() ([]byte, error) {
 	return next.caPEM, nil
 }
 
-// RotateCA replaces the authority and the server's certificate, and the CA file.
-// From then on each request has a connection of its own, so that every client meets
-// the new certificate.
+// RotateCA replaces the authority, the server's certificate, and the CA file. Afterwards each request uses a
+// separate connection, so that every client gets the new certificate.
 func (s *Server) RotateCA() error {
 	s.mu.Lock()
 	prepared := s.next != nil
@@ -166,8 +164,8 @@ func (s *Server) RotateCA() error {
 	return writeFile(s.CAFile(), s.identity.caPEM)
 }
 
-// SetFaults makes f what the server does wrong from now on; the zero value heals
-// it. It fails only if the port that Refuse gave up cannot be had back.
+// SetFaults sets the faults of the server. The zero value removes them. It fails only if the server cannot
+// open the port again after Refuse.
 func (s *Server) SetFaults(f Faults) error {
 	s.faults.Store(&f)
 	if f.Refuse {
@@ -176,7 +174,7 @@ func (s *Server) SetFaults(f Faults) error {
 	return s.listen()
 }
 
-// listen opens the port, unless it is open, and serves it. The port of the first time is kept.
+// listen opens the port and serves it, unless the port is open. It keeps the first port.
 func (s *Server) listen() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,17 +190,17 @@ func (s *Server) listen() error {
 	mux.HandleFunc("POST "+Path, s.handle)
 	server := &http.Server{
 		Handler: mux, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return s.context },
-		ErrorLog:     log.New(io.Discard, "", 0), // clients that hang up or do not trust us are part of the tests
+		ErrorLog:     log.New(io.Discard, "", 0), // the tests have clients that disconnect or do not trust the server
 		TLSConfig:    s.tlsConfig(),
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
 	s.http = server
-	// It ends when the server is closed, which is the only way it can end.
+	// ServeTLS returns only after the server was closed.
 	s.work.Go(func() { _ = server.ServeTLS(listener, "", "") })
 	return nil
 }
 
-// deafen closes the port, if it is open, and all connections.
+// deafen closes the port and all connections, if the port is open.
 func (s *Server) deafen() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,13 +22,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// builder builds parts from the tool modules below root into the folder bin.
+// builder builds components from the tool modules below root into the folder bin.
 type builder struct {
 	root, bin string
-	// parts is a folder with binaries that the user has already, which are not built; "": none.
+	// parts is a folder with existing binaries of the user, which are used instead of a build, or "".
 	parts string
 	out   io.Writer
-	// toolchains is what the go command is, by tool module.
+	// toolchains is the Go version and platform by tool module.
 	toolchains map[string]string
 }
 
@@ -49,13 +49,14 @@ func newBuilder(root, bin, parts string, out io.Writer) (*builder, error) {
 	return b, nil
 }
 
-// scratch is where everything unfinished lives: on the same file system as bin, so that finishing is a rename.
+// scratch returns the folder of unfinished files. It is on the same file system as bin, so that finishing is
+// a rename.
 func (b *builder) scratch() string { return filepath.Join(b.bin, ".tmp") }
 
 func (b *builder) stamp(p part) string { return filepath.Join(b.bin, ".stamps", p.name) }
 
-// run builds the parts that are not current, one after another, and stops at the first that fails. It waits while another
-// builder works on the same folder.
+// run builds the parts that are not current, one after another, and stops at the first failure. It waits
+// while another builder works on the same folder.
 func (b *builder) run(ctx context.Context, parts []part) (err error) {
 	if err := os.MkdirAll(filepath.Join(b.bin, ".stamps"), 0o755); err != nil {
 		return err
@@ -65,7 +66,7 @@ func (b *builder) run(ctx context.Context, parts []part) (err error) {
 		return err
 	}
 	defer release()
-	clean := func() error { return os.RemoveAll(b.scratch()) } // a builder that was killed may have left something
+	clean := func() error { return os.RemoveAll(b.scratch()) } // a killed builder may have left files
 	if err := clean(); err != nil {
 		return err
 	}
@@ -102,8 +103,8 @@ func (b *builder) run(ctx context.Context, parts []part) (err error) {
 	return nil
 }
 
-// lock keeps two builders in one checkout from writing the same files. The kernel gives it back when the process ends, however
-// it ends.
+// lock prevents two builders in one checkout from writing the same files. The kernel releases the lock when
+// the process ends, however it ends.
 func (b *builder) lock(ctx context.Context) (release func(), err error) {
 	file, err := os.OpenFile(filepath.Join(b.bin, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -114,7 +115,7 @@ func (b *builder) lock(ctx context.Context) (release func(), err error) {
 	for waiting := false; ; waiting = true {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil // nothing was written to it
+			return func() { _ = file.Close() }, nil // no data was written to it
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
@@ -130,7 +131,8 @@ func (b *builder) lock(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// make makes p in the scratch folder, moves it to its place in one step and stamps it. It returns what was done.
+// make builds p in the scratch folder, moves it to its place in one step and writes its stamp. It returns a
+// text for the user.
 func (b *builder) make(ctx context.Context, p part, print string, line *progress) (outcome string, err error) {
 	defer must.Return(&err)
 	began, unfinished, output := time.Now(), filepath.Join(b.scratch(), p.name), filepath.Join(b.bin, p.name)
@@ -148,7 +150,8 @@ func (b *builder) make(ctx context.Context, p part, print string, line *progress
 	if err != nil {
 		return "", err
 	}
-	// Without its stamp the part is not current, whatever happens between here and the next one.
+	// Without its stamp the part is not current, so an interruption before the new stamp causes another
+	// build.
 	err = os.RemoveAll(b.stamp(p))
 	if p.pkg == "" { // a folder cannot replace one with files by a rename
 		err = errors.Join(err, os.RemoveAll(output))
@@ -182,7 +185,7 @@ func (b *builder) compile(ctx context.Context, p part, target string, line *prog
 	return err
 }
 
-// copyFiles follows the rules of p into the folder target, which it creates.
+// copyFiles copies files by the rules of p into the folder target, which it creates.
 func (b *builder) copyFiles(ctx context.Context, p part, target string) (err error) {
 	defer must.Return(&err)
 	for _, rule := range p.copies {
@@ -204,9 +207,9 @@ func (b *builder) copyFiles(ctx context.Context, p part, target string) (err err
 	return nil
 }
 
-// downloadAhead downloads the modules of parts in the order of their builds, in parallel to them,
-// because a compiler that waits for the network leaves its core idle. It reports no error: the
-// build that needs the module will report it.
+// downloadAhead downloads the modules of parts in the order of their builds, in parallel to them. A compiler
+// that waits for the network would not use its core. downloadAhead reports no error, because the build that
+// needs the module reports it.
 func (b *builder) downloadAhead(ctx context.Context, parts []part) {
 	for _, p := range parts {
 		if p.pkg != "" && b.given(p) == "" {
@@ -215,7 +218,8 @@ func (b *builder) downloadAhead(ctx context.Context, parts []part) {
 	}
 }
 
-// moduleDir returns the folder with the source of a module at the version that the tool module pins, downloading it if needed.
+// moduleDir returns the folder with the source of a module at the version that the tool module pins. It
+// downloads the module if needed.
 func (b *builder) moduleDir(ctx context.Context, toolModule, module string) (string, error) {
 	out, err := b.goCommand(ctx, toolModule, nil, "mod", "download", "-json", module)
 	var answer struct{ Dir, Error string }
@@ -228,15 +232,15 @@ func (b *builder) moduleDir(ctx context.Context, toolModule, module string) (str
 	return answer.Dir, err
 }
 
-// goCommand runs the go command in a tool module, with its messages to line, and returns its answer. When ctx ends it is
-// interrupted, and has time to stop its compilers.
+// goCommand runs the go command in a tool module, writes its messages to line, and returns its output. When
+// ctx ends, goCommand interrupts it and gives it time to stop its compilers.
 func (b *builder) goCommand(ctx context.Context, module string, line *progress, args ...string) ([]byte, error) {
 	if line == nil {
 		line = &progress{}
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = filepath.Join(b.root, module)
-	// The result depends neither on the workspace nor on whether the machine has a C compiler.
+	// The result depends neither on the workspace nor on a C compiler of the machine.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS="+neutralFlags(os.Getenv("GOFLAGS")), "PWD="+cmd.Dir)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, line
@@ -248,16 +252,16 @@ func (b *builder) goCommand(ctx context.Context, module string, line *progress, 
 	return out.Bytes(), nil
 }
 
-// neutralFlags returns the parts of the user's GOFLAGS that do not change the result: a limit on
-// parallel work, a writable cache.
+// neutralFlags returns the flags of the user's GOFLAGS that do not change the result: a limit on parallel
+// work, and a writable cache.
 func neutralFlags(flags string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(flags), func(flag string) bool {
 		return !strings.HasPrefix(flag, "-p=") && !strings.HasPrefix(flag, "-modcacherw")
 	}), " ")
 }
 
-// flags are the same for every binary on every machine: building one with and one without -trimpath would compile everything
-// that they share twice. -v is what the progress is counted by.
+// flags returns the build flags. They are the same for every binary on every machine: with different flags,
+// the go command would compile shared packages twice. -v prints each package, which the progress counts.
 func (p part) flags() []string {
 	flags := []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-v"}
 	if p.tags != "" {
@@ -266,7 +270,7 @@ func (p part) flags() []string {
 	return flags
 }
 
-// linkerFlags are for no symbol tables, which are a third of the size, and for the version, where p reports one.
+// linkerFlags omits symbol tables, which are a third of the size, and sets the version if p reports one.
 func linkerFlags(p part, goMod string) (string, error) {
 	const common = "-s -w "
 	if p.versionOf == "" {
@@ -285,8 +289,7 @@ func linkerFlags(p part, goMod string) (string, error) {
 	return "", fmt.Errorf("go.mod requires no version of %s", p.versionOf)
 }
 
-// given returns the path of p in the folder of binaries that the user has already, or "" if it is
-// not there.
+// given returns the path of p in the user's folder of existing binaries, or "" if it does not exist there.
 func (b *builder) given(p part) string {
 	path := filepath.Join(b.parts, p.name)
 	if info, err := os.Stat(path); b.parts == "" || p.pkg == "" || err != nil || !info.Mode().IsRegular() {
@@ -295,7 +298,7 @@ func (b *builder) given(p part) string {
 	return path
 }
 
-// version returns the first line that a binary answers to --version, or that it does not answer.
+// version returns the first line of a binary's output for --version, or a text that there is none.
 func version(ctx context.Context, path string) string {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -307,8 +310,7 @@ func version(ctx context.Context, path string) string {
 	return line
 }
 
-// current reports whether the output in bin was built with the fingerprint print, and has not
-// changed since.
+// current reports whether the output in bin was built with the fingerprint print and is unchanged.
 func (b *builder) current(p part, print string) bool {
 	kept, err := os.ReadFile(b.stamp(p))
 	if err != nil {
@@ -318,9 +320,8 @@ func (b *builder) current(p part, print string) bool {
 	return err == nil && now == string(kept)
 }
 
-// describe returns the text of a stamp: a fingerprint, and the size of every file of the output, so
-// that a lost or damaged file is detected. The output is a file or a folder. bytes is its whole
-// size.
+// describe returns the text of a stamp: a fingerprint, and the size of every file of the output. The sizes
+// show a lost or damaged file. The output is a file or a folder. bytes is its total size.
 func describe(print, output string) (text string, bytes int64, err error) {
 	text = print + "\n"
 	err = filepath.WalkDir(output, func(path string, entry fs.DirEntry, err error) error {

@@ -23,7 +23,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// rig is a builder with one tool module of a program, and a folder of binaries that a user may have.
+// rig is a builder with a tool module of one program, and a folder for existing binaries of a user.
 type rig struct {
 	root, bin, parts string
 	part             part
@@ -38,7 +38,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// run returns what the builder wrote.
+// run runs the builder and returns its messages.
 func (r *rig) run(t *testing.T) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -107,7 +107,8 @@ func TestBuilder_reportsCompilerErrors(t *testing.T) {
 	}
 }
 
-// A binary that the user has is linked into place instead of being built, until it changes.
+// The builder links an existing binary of the user into place instead of building it, again when the binary
+// changes.
 func TestBuilder_usesGivenBinaries(t *testing.T) {
 	r := newRig(t)
 	r.part.pkg = "example.org/cannot/be/built"
@@ -133,7 +134,7 @@ func TestEdit(t *testing.T) {
 	e := edit{module: "example.org/m", file: "a.go", old: `"0.0.0.0"`, new: `"127.0.0.1"`}
 	for source, want := range map[string]string{
 		`listen("0.0.0.0")`: `listen("127.0.0.1")`,
-		// a version without the text, or with a second place that may mean something else, needs another look
+		// If a version does not contain the text, or contains it twice, a person has to check the edit.
 		`listen(addr)`: "", `listen("0.0.0.0"); print("0.0.0.0")`: "",
 	} {
 		if got, err := e.apply(source); got != want || (err == nil) != (want != "") {

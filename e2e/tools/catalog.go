@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// part is one thing that the builder puts into bin/: a binary, or a folder of files copied from pinned modules.
+// part is a component in bin/: a binary, or a folder of files copied from pinned modules.
 type part struct {
 	// name is the file or folder below bin/.
 	name string
-	// groups are names for this part and others. test is what envtest needs, fleet the end-to-end
-	// fleet, bench the benchmark, old the oldest supported parts, and deploy what renders and
-	// checks deploy/. lint, generate, scan and sign are for the make targets of these names.
+	// groups are names for this part and others. test is for envtest, fleet for the end-to-end fleet, and
+	// bench for the benchmark. old is for the oldest supported components, and deploy for rendering and
+	// checking deploy/. lint, generate, scan and sign are for the make targets of these names.
 	groups []string
 	// module is the folder of the tool module that pins the part's version.
 	module string
-	// pkg is the main package to build; empty for copied files.
+	// pkg is the main package to build. It is empty for copied files.
 	pkg string
-	// ldflags are linker flags in addition to those of every binary. {version}, {major} and {minor}
-	// are replaced by the version that the tool module pins for versionOf.
+	// ldflags are linker flags in addition to those of every binary. {version}, {major} and {minor} stand for
+	// the version that the tool module pins for versionOf.
 	ldflags, versionOf string
 	// tags are build tags, comma-separated.
 	tags string
-	// edit is the one change made to the part's source before it is built; zero: none.
+	// edit is the change of the part's source before the build. The zero value is no change.
 	edit edit
 	// copies are the files to copy instead of building a package.
 	copies []copyRule
@@ -37,7 +37,7 @@ type part struct {
 type copyRule struct {
 	// toolModule is the folder of the tool module that pins module.
 	toolModule, module string
-	// glob selects files of module, by their path in it. It has to match.
+	// glob selects files of module by their path in it. At least one file must match.
 	glob string
 	// to is the folder the files are copied to.
 	to string
@@ -45,7 +45,7 @@ type copyRule struct {
 	templates bool
 }
 
-// modules lists the folders of the tool modules that p is made from, sorted.
+// modules lists the folders of the tool modules of p, sorted.
 func (p part) modules() []string {
 	found := map[string]bool{p.module: p.module != ""}
 	for _, rule := range p.copies {
@@ -60,16 +60,17 @@ const (
 	argocd3 = "github.com/argoproj/argo-cd/v3"
 	ocm     = "open-cluster-management.io/ocm"
 
-	// Without them the Kubernetes binaries report v0.0.0-master, which Argo CD reads and ManagedCluster.status.version repeats.
+	// Without these flags the Kubernetes binaries report v0.0.0-master, which Argo CD and
+	// ManagedCluster.status.version use.
 	kubernetesLdflags = "-X k8s.io/component-base/version.gitVersion=v{version}" +
 		" -X k8s.io/component-base/version.gitMajor={major} -X k8s.io/component-base/version.gitMinor={minor}"
-	// The socket for git credentials is in the repo server's working folder. In /tmp it would be
-	// left behind, and two repo servers would share it.
+	// The socket for git credentials is in the repository server's working folder. In /tmp it would remain
+	// afterwards, and two repository servers would share it.
 	argocdLdflags = "-X {module}/common.version={version} -X {module}/util/askpass.SocketPath=reposerver-ask-pass.sock"
 )
 
-// catalog returns all parts in the order of their builds. Within a group the longest build comes
-// first, and then those that share most packages with it.
+// catalog returns all parts in the order of their builds. Within a group the longest build comes first, and
+// then the builds that share most packages with it.
 func catalog() []part {
 	tool := func(module, group, name, pkg string) part {
 		return part{name: name, groups: []string{group}, module: module, pkg: pkg}
@@ -113,9 +114,8 @@ func kubernetes(name string, groups ...string) part {
 }
 
 // argocd returns the part for the Argo CD that toolModule pins as module. The metrics server of its
-// application controller listens on all addresses and has no flag for that. Test programs must be
-// reachable from this machine only, so the build changes it. Otherwise each fleet would need a
-// network namespace.
+// application controller listens on all addresses and has no flag for that. Only this machine may reach test
+// programs, so the build changes the address. Otherwise each fleet would need a network namespace.
 func argocd(name, group, toolModule, module string) part {
 	return part{
 		name: name, groups: []string{group}, module: toolModule, pkg: module + "/cmd",
@@ -128,7 +128,8 @@ func argocd(name, group, toolModule, module string) part {
 	}
 }
 
-// prometheus is built without service discovery of cloud providers: a third of its packages, and nothing here uses them.
+// prometheus returns a part without service discovery of cloud providers, which is a third of the packages
+// and unused here.
 func prometheus(name string) part {
 	return part{
 		name: name, groups: []string{"deploy"}, module: "prometheus", pkg: "github.com/prometheus/prometheus/cmd/" + name, tags: "remove_all_sd",
@@ -139,7 +140,7 @@ func argocdCRDs(toolModule, module string) copyRule {
 	return copyRule{toolModule: toolModule, module: module, glob: "manifests/crds/*-crd.yaml", to: "argocd"}
 }
 
-// managedCRDs returns the CRDs of a managed cluster. OCM 0.16 has a second file of each, for older
+// managedCRDs returns the CRDs of a managed cluster. OCM 0.16 has a second file of each CRD, for older
 // versions of Kubernetes.
 func managedCRDs(toolModule, argocd string) []copyRule {
 	const managed = "manifests/klusterlet/managed/"
@@ -150,8 +151,8 @@ func managedCRDs(toolModule, argocd string) []copyRule {
 	}
 }
 
-// hubCRDs returns OCM's CRDs of the hub. Two of them are templates with a conversion webhook, which
-// only its operator can fill in. The plain ones of its API module replace them.
+// hubCRDs returns OCM's CRDs of the hub. Two of them are templates with a conversion webhook, which only
+// OCM's operator can complete. The plain CRDs of OCM's API module replace them.
 func hubCRDs() []copyRule {
 	const api, addon = "open-cluster-management.io/api", "addon/v1alpha1/0000_0?_addon.open-cluster-management.io_"
 	return []copyRule{
@@ -161,7 +162,8 @@ func hubCRDs() []copyRule {
 	}
 }
 
-// manifests are what a user installs: Argo CD without its UI, in two versions, and the rights of OCM's add-on manager.
+// manifests returns manifests that a user installs: Argo CD without its UI, in two versions, and the
+// permissions of OCM's add-on manager.
 func manifests() []copyRule {
 	return []copyRule{
 		{toolModule: "ocm-argocd", module: argocd3, glob: "manifests/core-install.yaml", to: "argocd"},

@@ -13,13 +13,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// edit is one change to the source of a pinned module: in one file, a text that occurs exactly once gives way to another.
+// edit is one change to the source of a pinned module. It replaces a text that occurs exactly once in one
+// file.
 type edit struct {
 	module, file, old, new string
 }
 
-// apply returns the changed source. It returns an error if the old text does not occur exactly
-// once: the pinned version has changed, and a person has to check the edit.
+// apply returns the changed source. It returns an error if the old text does not occur exactly once. Then the
+// pinned version has changed, and a person has to check the edit.
 func (e edit) apply(source string) (string, error) {
 	if n := strings.Count(source, e.old); n != 1 {
 		return "", fmt.Errorf("%s of %s holds %q %d times, not once: look at the pinned version and mend the edit",
@@ -28,8 +29,8 @@ func (e edit) apply(source string) (string, error) {
 	return strings.Replace(source, e.old, e.new, 1), nil
 }
 
-// edited copies the module that p.edit changes, makes the change, and returns a go.mod for -modfile that takes the module from
-// the copy. The go command would do this with -overlay, but refuses that for files in the module cache.
+// edited copies the module that p.edit changes, makes the change, and returns a go.mod for -modfile that uses
+// the copy. The go command's -overlay would do the same, but it rejects files in the module cache.
 func (b *builder) edited(ctx context.Context, p part, goMod string) (modfile string, err error) {
 	defer must.Return(&err)
 	original := must.Get(b.moduleDir(ctx, p.module, p.edit.module))
@@ -41,7 +42,7 @@ func (b *builder) edited(ctx context.Context, p part, goMod string) (modfile str
 	goSum := must.Get(os.ReadFile(filepath.Join(b.root, p.module, "go.sum")))
 	goMod += fmt.Sprintf("\nreplace %s => %q\n", p.edit.module, filepath.ToSlash(dir))
 	for path, content := range map[string]string{file: changed, dir + ".mod": goMod, dir + ".sum": string(goSum)} {
-		// In the module cache, and so in the copy, files are for reading only.
+		// Files in the module cache, and so in the copy, are read-only.
 		must.OK(os.RemoveAll(path))
 		must.OK(os.WriteFile(path, []byte(content), 0o644))
 	}

@@ -16,10 +16,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// fingerprint identifies everything that decides the result of a part's build: how it is built,
-// with which compiler, and the content of the tool modules that pin it. Time stamps do not count,
-// so a fresh checkout of the same content has the same fingerprint. The fingerprint of a binary
-// that the user provides is that of its file.
+// fingerprint identifies everything that decides the result of a part's build: its flags, the compiler, and
+// the content of the tool modules that pin it. It ignores time stamps, so a fresh checkout of the same
+// content has the same fingerprint. The fingerprint of a binary that the user provides depends on the
+// binary's path, size and time.
 func (b *builder) fingerprint(ctx context.Context, p part) (_ string, err error) {
 	defer must.Return(&err)
 	if path := b.given(p); path != "" {
@@ -34,7 +34,7 @@ func (b *builder) fingerprint(ctx context.Context, p part) (_ string, err error)
 	return hash(b.root, p, toolchain)
 }
 
-// toolchain names the Go version and platform that a tool module is built with.
+// toolchain returns the Go version and platform of a tool module's builds.
 func (b *builder) toolchain(ctx context.Context, module string) (string, error) {
 	if known, ok := b.toolchains[module]; ok {
 		return known, nil
@@ -46,8 +46,8 @@ func (b *builder) toolchain(ctx context.Context, module string) (string, error) 
 	return string(about), err
 }
 
-// hash returns the hash of a part's recipe and of its tool modules: go.mod and go.sum, without
-// which a module pins nothing, and Go files without tests.
+// hash returns the hash of a part's recipe and of its tool modules: go.mod, go.sum, and Go files without
+// tests. It returns an error without go.mod or go.sum, because such a module pins nothing.
 func hash(root string, p part, toolchain string) (_ string, err error) {
 	defer must.Return(&err)
 	sum := sha256.New()

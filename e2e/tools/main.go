@@ -1,13 +1,13 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command tools builds the real parts for tests, demo and development into bin/ of the checkout, at the versions that the tool modules next to
-// it pin. It skips what is current, by content and not by time. It imports only the standard library, so that nothing is downloaded before it
-// runs.
+// Command tools builds the real components for tests, demo and development into bin/ of the checkout. The
+// tool modules next to it pin the versions. It skips components that are current by their content. It imports
+// only the standard library, so that it needs no download.
 //
 //	GOWORK=off go run -C e2e/tools .                  # everything
 //	GOWORK=off go run -C e2e/tools . test lint        # the parts of two groups
-//	GOWORK=off go run -C e2e/tools . -list            # what there is
+//	GOWORK=off go run -C e2e/tools . -list            # list the parts
 package main
 
 import (

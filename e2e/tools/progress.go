@@ -13,11 +13,12 @@ import (
 	"time"
 )
 
-// keptLines is how many of the last messages of a failed go command are shown.
+// keptLines is the number of last messages of a failed go command that are shown.
 const keptLines = 30
 
-// progress shows how far one part is: on a terminal as a line that is redrawn, elsewhere as a line now and then. It reads what
-// `go build -v` writes: packages are counted, the rest is messages. Its zero value only keeps those.
+// progress shows the progress of one part: on a terminal as a line that is redrawn, elsewhere as a line now
+// and then. It reads the output of `go build -v`, counts packages and keeps the messages. The zero value only
+// keeps messages.
 type progress struct {
 	out   io.Writer
 	label string
@@ -30,7 +31,7 @@ type progress struct {
 	kept     []string
 }
 
-// startProgress shows a line until it is finished. A closed output is no reason to stop building.
+// startProgress shows a line until finish is called. It ignores a closed output, so that the build continues.
 func startProgress(out io.Writer, label string) *progress {
 	p := &progress{out: out, label: label, stop: make(chan struct{})}
 	every, format, began := 15*time.Second, "%s %d packages compiled, %s\n", time.Now()
@@ -56,7 +57,7 @@ func startProgress(out io.Writer, label string) *progress {
 	return p
 }
 
-// finish leaves a last line.
+// finish prints the last line.
 func (p *progress) finish(outcome string) {
 	close(p.stop)
 	p.drawn.Wait()
@@ -91,8 +92,7 @@ func (p *progress) line(line string) {
 	}
 }
 
-// messages returns the end of the command's output without the names of packages, indented under
-// the line before.
+// messages returns the last messages of the command, without the names of packages and indented.
 func (p *progress) messages() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run starts the fleet with the release before.
+// run starts the fleet with the previous release.
 func run(m *testing.M) (code int, err error) {
 	ctx := env.WithParent(context.Background())
 	if release, err = before.Open(ctx); err != nil {

@@ -19,11 +19,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Names of what runs while the product is upgraded.
+// These are the names of the Applications and ApplicationSets during the upgrade.
 const (
-	guestbook = scenario.ApplicationSet // follows a commit at each step, into the report
+	guestbook = scenario.ApplicationSet // gets a commit at each step
 	rollout   = "rolling"               // waits in the middle of a rollout
-	once      = "once"                  // is asked for an operation at each step
+	once      = "once"                  // gets an operation at each step
 )
 
 func configMap(name, version string) string {
@@ -45,8 +45,8 @@ func commit(t *testing.T, message string, files map[string]string) string {
 	return revision
 }
 
-// deliver applies the guestbook and an Application that is synced on demand, and waits
-// until both are well.
+// deliver applies the guestbook and an Application without automated sync. It waits until the guestbook is
+// healthy and the Application is OutOfSync.
 func deliver(t *testing.T) {
 	t.Helper()
 	revision := commit(t, "Add what is synced on demand", map[string]string{once + "/config.yaml": configMap(once, "v1")})
@@ -71,8 +71,8 @@ func deliver(t *testing.T) {
 // guestbookDeployment is a resource of the guestbook from its first revision on.
 const guestbookDeployment = "guestbook-ui"
 
-// awaitReported waits until the guestbook is well at a revision, on the hub and in the
-// report, and the report has a resource from search.
+// awaitReported waits until the guestbook is healthy at a revision, on the hub and in the report, and the
+// report has a resource from search.
 func awaitReported(t *testing.T, revision, resource string) {
 	t.Helper()
 	for _, c := range fleet.Managed {
@@ -93,9 +93,8 @@ func awaitReported(t *testing.T, revision, resource string) {
 	})
 }
 
-// awaitCommit pushes something new, which has to travel all the way into the report, and
-// its resource through search. Where aggregation reads no files the report keeps the resources of
-// before.
+// awaitCommit pushes a new ConfigMap and waits until the commit is in the report, with the ConfigMap from
+// search. If aggregation does not read the files, the report keeps the earlier resources.
 func awaitCommit(t *testing.T, step int, readsFiles bool) {
 	t.Helper()
 	name := fmt.Sprintf("step-%d", step)
@@ -115,9 +114,8 @@ func patch(t *testing.T, name, body string) {
 	}
 }
 
-// operate asks for a sync on the hub and waits until propagation has sent it, to a work
-// agent that rests until resume: one version sends the operation, another one sees it
-// done.
+// operate requests a sync on the hub and waits until propagation has sent it to a stopped work agent. The
+// agent starts again with resume. So one version sends the operation, and another version observes its end.
 func operate(t *testing.T) (resume func()) {
 	t.Helper()
 	agent, err := fleet.Processes.Get("cluster1-work-agent")
@@ -152,7 +150,7 @@ func workOf(t *testing.T, name string) *workv1.ManifestWork {
 	return nil
 }
 
-// operations are what an Application's cluster says about those that it ran.
+// operations are the operations in the status of an Application on its cluster.
 type operations struct {
 	History        []json.RawMessage
 	OperationState struct{ StartedAt, Phase string }
@@ -178,8 +176,8 @@ func get(t *testing.T, cluster, name string) *argocd.Application {
 	return a
 }
 
-// awaitOperation waits until the hub has nothing asked for any more, and fails the test
-// unless the managed cluster has run as many operations as were asked for.
+// awaitOperation waits until the hub has no pending operation. It fails the test unless the managed cluster
+// has run as many operations as were requested.
 func awaitOperation(t *testing.T, asked int) {
 	t.Helper()
 	await(t, "the operation to be done", func() (bool, string) {

@@ -18,8 +18,7 @@ import (
 // rolls is a rollout that waits for its first group.
 type rolls struct{ startedAt string }
 
-// startRollout brings a rollout to where its first group never gets well, and its second
-// one waits.
+// startRollout starts a rollout whose first group never becomes healthy, so that the second group waits.
 func startRollout(t *testing.T) rolls {
 	t.Helper()
 	commit(t, "Add what rolls", map[string]string{
@@ -28,8 +27,7 @@ func startRollout(t *testing.T) rolls {
 	applyRollout(t, "v1", "v1")
 	awaitVersion(t, "cluster1", "v1")
 	awaitVersion(t, "cluster2", "v1")
-	// The controller goes by the status on the hub, and would begin with the group that it
-	// hears of first.
+	// The controller uses the status on the hub, and would begin with the group whose status arrives first.
 	applyRollout(t, "bad", "v1")
 	await(t, "the first group to be at it", func() (bool, string) {
 		a, _ := view.Application("hub", "rolling-cluster1")
@@ -49,7 +47,7 @@ func startRollout(t *testing.T) rolls {
 	return rolls{operationsOf(t, "cluster1", "rolling-cluster1").OperationState.StartedAt}
 }
 
-// applyRollout applies the ApplicationSet with the version that each of the groups is to have.
+// applyRollout applies the ApplicationSet with a version for each group.
 func applyRollout(t *testing.T, first, second string) {
 	t.Helper()
 	set, err := scenario.RollingSync(rollout, scenario.Group{Cluster: "cluster1", Path: "rolling-" + first}, scenario.Group{Cluster: "cluster2", Path: "rolling-" + second})
@@ -69,7 +67,7 @@ func awaitVersion(t *testing.T, cluster, version string) {
 	})
 }
 
-// versionOn returns what a cluster has of what rolls.
+// versionOn returns the version of the rollout on a cluster.
 func versionOn(t *testing.T, cluster string) string {
 	t.Helper()
 	c := &corev1.ConfigMap{}
@@ -80,8 +78,8 @@ func versionOn(t *testing.T, cluster string) string {
 	return c.Data["version"]
 }
 
-// stands fails the test unless the first group is still at the operation that it was at,
-// and the second one has not moved.
+// stands fails the test unless the first group's operation is still the same, and the second group has not
+// changed.
 func (r rolls) stands(t *testing.T) {
 	t.Helper()
 	o := operationsOf(t, "cluster1", "rolling-cluster1").OperationState
@@ -93,8 +91,7 @@ func (r rolls) stands(t *testing.T) {
 	}
 }
 
-// goesOn ends what the first group is stuck in, and waits until the next version is on
-// both.
+// goesOn terminates the operation of the first group, and waits until both groups have the next version.
 func (r rolls) goesOn(t *testing.T) {
 	t.Helper()
 	applyRollout(t, "v2", "v2")

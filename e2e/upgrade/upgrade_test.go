@@ -10,8 +10,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// step is a pod that takes the place of the one before it: each container is of the
-// release before, or of this checkout where now says so.
+// step is a pod that replaces the pod before it. Each container is of the previous release, or of this
+// checkout if its field is now.
 type step struct {
 	reason                                 string
 	propagation, resourcesync, aggregation bool
@@ -19,8 +19,7 @@ type step struct {
 
 const now = true
 
-// Between them, each container meets each of the others in the other version, newer and
-// older than itself.
+// steps let each container run with each of the others in the other version, newer and older than itself.
 var steps = []step{
 	{"resourcesync writes a newer schema, and an older aggregation keeps the resources that it knows", false, now, false},
 	{"aggregation follows, and reads an older propagation's works", false, now, now},
@@ -30,8 +29,8 @@ var steps = []step{
 	{"propagation goes back: all of it is as it was", false, false, false},
 }
 
-// readsFiles reports whether aggregation can read what resourcesync writes: not the schema of a
-// newer version, see docs/upgrade.md.
+// readsFiles reports whether aggregation can read resourcesync's files. It cannot read the schema of a newer
+// version (see docs/upgrade.md).
 func (s step) readsFiles() bool { return s.aggregation || !s.resourcesync }
 
 func (s step) sources() map[string]string {
@@ -39,10 +38,9 @@ func (s step) sources() map[string]string {
 	return map[string]string{env.Propagation: of[s.propagation], env.ResourceSync: of[s.resourcesync], env.Aggregation: of[s.aggregation]}
 }
 
-// The product moves from the release before to this checkout and back, container by
-// container, as a Deployment does it: the next pod is ready before the last one goes.
-// All the time one group of clusters waits for another in a rollout, and at each step
-// something is asked for that has to be done, once.
+// The product is upgraded from the previous release to this checkout and back, container by container. As in
+// a Deployment, the next pod is ready before the last one ends. Throughout, one group of clusters waits for
+// another in a rollout. Each step requests an operation, which must run once.
 func TestUpgradeAndBack(t *testing.T) {
 	deliver(t)
 	rolling := startRollout(t)
@@ -69,7 +67,7 @@ func TestUpgradeAndBack(t *testing.T) {
 	rolling.goesOn(t)
 }
 
-// install applies what a checkout ships, which comes before the pod.
+// install applies the manifests of a checkout before its pod starts.
 func install(t *testing.T, root string) {
 	t.Helper()
 	if err := fleet.Hub.Install(t.Context(), root); err != nil {

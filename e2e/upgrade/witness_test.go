@@ -21,18 +21,18 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// witness sees every event of ManifestWorks, reports and Applications on the hub from
-// when it is called on, and keeps what must not happen.
+// witness observes every event of ManifestWorks, reports and Applications on the hub, and records the events
+// that must not happen.
 type witness struct {
 	mu      sync.Mutex
 	events  int
 	wrong   []string
-	works   map[client.ObjectKey]int // how often each was rewritten
+	works   map[client.ObjectKey]int // number of rewrites of each
 	reports map[string]bool
 }
 
-// rewrites is how often a ManifestWork may be rewritten on the way from the release before to
-// this checkout and back: never, since both write the same.
+// rewrites is how often a ManifestWork may be rewritten by the upgrade and the way back: never, because both
+// versions write the same content.
 const rewrites = 0
 
 func watch(t *testing.T) *witness {
@@ -69,7 +69,7 @@ func watch(t *testing.T) *witness {
 	return w
 }
 
-// observe waits until the handler has seen all that is there.
+// observe waits until the handler has received all existing objects.
 func observe(t *testing.T, watching cache.Cache, kind client.Object, handler toolscache.ResourceEventHandler) {
 	t.Helper()
 	informer, err := watching.GetInformer(t.Context(), kind)
@@ -102,7 +102,7 @@ func (w *witness) workAdded(o *workv1.ManifestWork, initial bool) {
 	}
 }
 
-// workChanged lets through what the work agent writes, and what belongs to a request.
+// workChanged ignores the work agent's writes, and the ManifestWork with requests.
 func (w *witness) workChanged(a, b *workv1.ManifestWork) {
 	if b.Annotations[contract.HubNameAnnotation] == once {
 		return
@@ -117,7 +117,8 @@ func (w *witness) workChanged(a, b *workv1.ManifestWork) {
 	}
 }
 
-// marks are the labels and annotations of a work, but for the one that comes with a rewrite.
+// marks returns the labels and annotations of a ManifestWork, except the annotation that changes with a
+// rewrite.
 func marks(o *workv1.ManifestWork) string {
 	annotations := maps.Clone(o.Annotations)
 	delete(annotations, contract.ApplicationSpecAnnotation)
@@ -130,8 +131,8 @@ func (w *witness) reportAdded(o *v1alpha1.MulticlusterApplicationSetReport, init
 	}
 }
 
-// reportChanged knows that no Application and no resource goes away while the product
-// is upgraded, and that no managed cluster has a reason to be silent.
+// reportChanged checks that a report loses no Application and no resource, and that each row has a known
+// health, sync status and revision.
 func (w *witness) reportChanged(a, b *v1alpha1.MulticlusterApplicationSetReport) {
 	if before, after := len(a.Statuses.ClusterConditions), len(b.Statuses.ClusterConditions); after < before {
 		w.say("report %s lost rows: %d to %d", b.Name, before, after)
@@ -146,7 +147,7 @@ func (w *witness) reportChanged(a, b *v1alpha1.MulticlusterApplicationSetReport)
 	}
 }
 
-// applicationChanged knows that every Application has been heard of.
+// applicationChanged checks that every Application has a known status.
 func (w *witness) applicationChanged(a *argocd.Application) {
 	var status struct {
 		Sync   struct{ Status, Revision string }
@@ -157,10 +158,10 @@ func (w *witness) applicationChanged(a *argocd.Application) {
 	}
 }
 
-// blank tells what nobody knows from what is bad.
+// blank reports whether a status is missing or Unknown, unlike a bad status.
 func blank(status string) bool { return status == "" || status == "Unknown" }
 
-// check fails the test for all that must not have happened.
+// check fails the test for each recorded event that must not happen.
 func (w *witness) check(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()

@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	writers = 4 // at a time
+	writers = 4 // in parallel
 	each    = 5 // objects of a writer
-	times   = 2 // that each object is written in a turn
+	times   = 2 // number of writes of each object in a turn
 )
 
 // BenchmarkWrite compares the ways to write.
@@ -57,26 +57,26 @@ func BenchmarkWrite(b *testing.B) {
 			s.turn(b, w, objects[w.objects], costs[w.name])
 		}
 	}
-	round() // caches, connections and compiled schemas are there
+	round() // fills caches, opens connections and compiles schemas
 	clear(costs)
 	for b.Loop() {
 		round()
 	}
-	fmt.Print("\n", table(chosen, costs)) // a log of a benchmark is cut after ten lines
+	fmt.Print("\n", table(chosen, costs)) // the log of a benchmark has at most ten lines
 	s.profiles(b, chosen, objects)
 }
 
 var revisions atomic.Int64
 
-// cost is what many turns of a way took. Garbage is collected in turns of others, too, so
-// that a single turn says little; what is allocated says what that will cost.
+// cost is the cost of many turns of a way. The server also collects garbage in turns of other ways, so a
+// single turn shows little. The allocated bytes show what the collection will cost.
 type cost struct {
 	writes    int
 	cpu       time.Duration
 	allocated float64
 }
 
-// turn writes each object some times and adds what that took of the server.
+// turn writes each object some times and adds the server's cost.
 func (s *server) turn(b *testing.B, w way, objects []*object, to *cost) {
 	b.Helper()
 	ctx, stop := context.WithCancel(b.Context())
@@ -87,7 +87,7 @@ func (s *server) turn(b *testing.B, w way, objects []*object, to *cost) {
 	}
 	scrape := -s.allocated(b)
 	allocated := s.allocated(b)
-	scrape += allocated // that a look at the metrics allocates itself
+	scrape += allocated // the allocation of reading the metrics
 	before := s.used(b)
 	s.write(ctx, b, w, objects)
 	for _, n := range seen {
@@ -132,7 +132,7 @@ func (s *server) once(ctx context.Context, w way, o *object) (err error) {
 	return err
 }
 
-// watch follows objects from now on, over a connection of its own, and counts events.
+// watch follows objects from now on over a separate connection, and counts events.
 func (s *server) watch(ctx context.Context, b *testing.B, what call) *atomic.Int64 {
 	b.Helper()
 	own, err := connection(s.config)
@@ -165,7 +165,7 @@ func (s *server) watch(ctx context.Context, b *testing.B, what call) *atomic.Int
 	return &events
 }
 
-// profiles saves a CPU profile of the server for each way, of some turns of it alone.
+// profiles saves a CPU profile of the server for each way, during turns of that way alone.
 func (s *server) profiles(b *testing.B, chosen []way, objects map[string][]*object) {
 	folder := os.Getenv("WRITECOST_PROFILES")
 	for _, w := range chosen {
@@ -192,7 +192,7 @@ func (s *server) profiles(b *testing.B, chosen []way, objects map[string][]*obje
 	}
 }
 
-// table shows the cost of each way, and its ratio to the unit's.
+// table returns the cost of each way, and its ratio to the unit's cost.
 func table(chosen []way, costs map[string]*cost) string {
 	var out strings.Builder
 	per := func(name string) (cpu, allocated float64) {

@@ -22,14 +22,14 @@ import (
 
 type fields = map[string]any
 
-// object is one that is written again and again, by one writer at a time.
+// object is an object that one writer at a time writes repeatedly.
 type object struct {
 	path, version string
-	body          []byte // as the server last had it, where the way of writing needs it
+	body          []byte // the server's last version, if the way of writing needs it
 	writes        int
 }
 
-// Owners of what is on an Application before the mirror's first patch.
+// These are the field managers of an Application before the mirror's first patch.
 const (
 	creator = "?fieldManager=argocd-applicationset-controller"
 	deliver = "?fieldManager=multicluster-integrations-deliver"
@@ -43,7 +43,7 @@ func applications(group string) string {
 	return "/apis/" + group + "/v1alpha1/namespaces/" + simulate.Namespace + "/applications"
 }
 
-// application creates an Application of a CRD and gives it its first status.
+// application creates an Application of a CRD and writes its first status.
 func (s *server) application(ctx context.Context, group, status, name string) (*object, error) {
 	app := decode(simulate.Application("set00", "0f7b1b1e-0000-4000-8000-000000000000", name))
 	app["apiVersion"] = group + "/v1alpha1"
@@ -68,8 +68,7 @@ func (s *server) perform(ctx context.Context, o *object, calls []call) (err erro
 
 const cluster = "writecost"
 
-// work creates a ManifestWork with so many of the feedback rules that deliver asks for, and
-// gives it its agent's first status.
+// work creates a ManifestWork with the given feedback rules and writes the agent's first status.
 func (s *server) work(ctx context.Context, name string, rules []workv1.JsonPath) (*object, error) {
 	work, o := workObject(name, rules)
 	return o, s.perform(ctx, o, []call{
@@ -105,7 +104,7 @@ func workObject(name string, rules []workv1.JsonPath) (fields, *object) {
 	return work, &object{path: simulate.WorksIn(cluster) + "/" + name}
 }
 
-// variantCRDs are Argo CD's CRD of Applications with other schemas, each in a group of its own.
+// variantCRDs are variants of Argo CD's CRD of Applications with other schemas, each in a separate group.
 var variantCRDs = map[string]func(version, schema fields){
 	"open." + argoCD:       func(_, s fields) { reopen(s, "spec", "status", "operation") },
 	"openspec." + argoCD:   func(_, s fields) { reopen(s, "spec", "operation") },
@@ -164,7 +163,7 @@ func encode(v any) []byte {
 	return out
 }
 
-// decode is for what is known to be an object.
+// decode decodes a body that is known to be an object.
 func decode(body []byte) (o fields) {
 	if err := json.Unmarshal(body, &o); err != nil {
 		return fields{}

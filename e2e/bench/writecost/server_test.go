@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// server is an API server that is measured.
+// server is a measured API server.
 type server struct {
 	base   string
 	config *rest.Config
@@ -52,7 +52,7 @@ func start(b *testing.B) *server {
 	return s
 }
 
-// connection returns a client with a connection of its own, as each process has.
+// connection returns a client with a separate connection, as each process has.
 func connection(config *rest.Config) (*http.Client, error) {
 	secured, err := rest.TLSConfigFor(config)
 	if err != nil {
@@ -65,7 +65,7 @@ func connection(config *rest.Config) (*http.Client, error) {
 	return &http.Client{Transport: transport}, nil
 }
 
-// used is the processor time of the server so far.
+// used returns the processor time of the server so far.
 func (s *server) used(b *testing.B) time.Duration {
 	b.Helper()
 	u, err := process.Of(s.pid)
@@ -75,7 +75,7 @@ func (s *server) used(b *testing.B) time.Duration {
 	return u.CPU
 }
 
-// allocated is how many bytes the server has allocated so far.
+// allocated returns how many bytes the server has allocated so far.
 func (s *server) allocated(b *testing.B) float64 {
 	b.Helper()
 	metrics, err := s.do(b.Context(), call{method: http.MethodGet, path: "/metrics", accept: "text/plain"})

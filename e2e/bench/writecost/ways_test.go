@@ -14,17 +14,17 @@ import (
 // way is a way to write an object.
 type way struct {
 	name string
-	// objects is which objects it writes; ways that change what the server keeps of an
-	// object have their own.
+	// objects names the objects that the way writes. Ways that change the stored form of an object use
+	// separate ones.
 	objects string
-	// to is what the request is made of, from the object and a revision that is new.
+	// to returns the request for an object and a new revision.
 	to func(o *object, revision string) call
-	// watchers follow what is written meanwhile.
+	// watchers is the number of parallel watches of the written objects.
 	watchers int
 	watched  call
 }
 
-// ours is the mirror's patch of an Application whose cluster reports another revision.
+// ours is the mirror's patch after a cluster has reported another revision of an Application.
 func ours(o *object, revision string) call {
 	return call{method: http.MethodPatch, path: o.path + mirror, contentType: mergePatch, accept: metadataOnly, body: encode(fields{
 		"metadata": fields{"resourceVersion": o.version},
@@ -32,7 +32,7 @@ func ours(o *object, revision string) call {
 	})}
 }
 
-// with returns ours with a change.
+// with returns [ours] with a change.
 func with(change func(c *call, o *object, revision string)) func(*object, string) call {
 	return func(o *object, revision string) call {
 		c := ours(o, revision)
@@ -47,7 +47,7 @@ func below(suffix string) func(*object, string) call {
 	return with(func(c *call, o *object, _ string) { c.path = o.path + suffix + mirror })
 }
 
-// agentPatch is what the work agent sends: the members of the status that have changed.
+// agentPatch is the patch of the work agent: the changed members of the status.
 func agentPatch(o *object, revision string) call {
 	name := o.path[len(simulate.WorksIn(cluster))+1:]
 	all := decode(simulate.WorkStatus("set00", name, 1, simulate.Healthy(revision)))
@@ -65,11 +65,11 @@ var (
 
 const (
 	plain = "application"
-	// ownWork is a ManifestWork as deliver makes them; bare has no feedback rules.
+	// ownWork is a ManifestWork like deliver's. bareWork has no feedback rules.
 	ownWork, bareWork = "work", "work without rules"
 )
 
-// unit is what the others are compared with.
+// unit is the way to which the others are compared.
 const unit = "mirror's patch"
 
 var ways = []way{
@@ -147,7 +147,7 @@ func changed(body []byte, revision string) fields {
 	return app
 }
 
-// prepare creates the n-th object of the named ones.
+// prepare creates the n-th object of a kind of objects.
 func (s *server) prepare(ctx context.Context, objects string, n int) (*object, error) {
 	name := fmt.Sprintf("%04d", n)
 	switch objects {
@@ -170,7 +170,7 @@ func (s *server) prepare(ctx context.Context, objects string, n int) (*object, e
 	}
 }
 
-// dress makes of an Application what the way wants that writes it.
+// dress changes an Application for the way that writes it.
 func (s *server) dress(ctx context.Context, o *object, as string) error {
 	patch := func(query string, body fields) call {
 		return call{method: http.MethodPatch, path: o.path + query, contentType: mergePatch, body: encode(body)}

@@ -1,6 +1,6 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policy tests the ValidatingAdmissionPolicies that restrict what RBAC grants to the
-// accounts of this project. Each has a table of requests to a real API server.
+// Package policy tests the ValidatingAdmissionPolicies that restrict the RBAC permissions of this project's
+// accounts. Each test has a table of requests to a real API server.
 package policy

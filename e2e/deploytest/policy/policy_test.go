@@ -65,7 +65,7 @@ func object(text string) *unstructured.Unstructured {
 	return o
 }
 
-// as returns a client of an account of ours that RBAC allows everything: the policy decides.
+// as returns a client of one of our accounts with all RBAC permissions, so that only the policy decides.
 func as(t *testing.T, account string) client.Client {
 	t.Helper()
 	config := rest.CopyConfig(hub.config)
@@ -77,16 +77,18 @@ func as(t *testing.T, account string) client.Client {
 	return c
 }
 
-// request is one that an account makes: on an object that there is, or by which one is created.
+// request is a request of an account on an existing object, or to create an object.
 type request struct {
 	reason string
 	object string
-	// patch is a merge patch; "": the object is deleted; "create": created.
+	// patch is a merge patch. With "" the request deletes the object, and with "create" it creates the
+	// object.
 	patch string
-	want  string // part of the refusal; "": it is admitted
+	want  string // part of the rejection, or "" if the request is admitted
 }
 
-// play makes each request on a copy of its own, with a name of its own unless the name counts.
+// play sends each request for a fresh object. Each admitted object must also be admitted for an
+// administrator.
 func play(t *testing.T, account string, probe request, requests []request) {
 	t.Helper()
 	ours := as(t, account)
@@ -129,7 +131,7 @@ func play(t *testing.T, account string, probe request, requests []request) {
 		if r.want == "" {
 			continue
 		}
-		// The policy is for that account alone.
+		// The policy restricts only that account.
 		o := object(r.object)
 		o.SetName("control-" + o.GetName())
 		if err := hub.client.Create(t.Context(), o, &client.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {

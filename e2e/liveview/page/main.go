@@ -1,10 +1,10 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command page runs a fleet whose argocd-server shows pulled Applications, for the tests of Argo
-// CD's page in a browser (e2e/ui). It prints one line of JSON when it is ready, and ends at the end
-// of its standard input. The lines "away CLUSTER", "back CLUSTER" and "drift CLUSTER" are commands.
-// It answers each with a line "done".
+// Command page runs a fleet whose argocd-server shows pulled Applications, for the tests of Argo CD's page in
+// a browser (e2e/ui). It prints one line of JSON when it is ready, and ends at the end of its standard input.
+// The lines "away CLUSTER", "back CLUSTER" and "drift CLUSTER" are commands. It answers each command with a
+// line "done".
 package main
 
 import (
@@ -55,7 +55,7 @@ func obey(ctx context.Context, live *scenario.LiveView, command, cluster string)
 	return fmt.Errorf("no command is called %q", command)
 }
 
-// drift changes what runs, on a guestbook that does not heal itself.
+// drift changes the workload of a guestbook without self-heal.
 func drift(ctx context.Context, live *scenario.LiveView, cluster string) error {
 	app := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}}
 	app.SetNamespace(env.ArgoCDNamespace)

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pause is the process of a pod's sandbox: it waits for its end.
+// Command pause is the process of a pod's sandbox. It waits for a signal to end.
 package main
 
 import (

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access authenticates the callers of the stand-in for search v2 and decides what they may
-// see, by TokenReview and SubjectAccessReview like the real service. It caches nothing, where the
+// Package access authenticates the callers of the stand-in for search v2 and returns the clusters that they
+// may read. It uses TokenReview and SubjectAccessReview like the real service. It caches nothing, while the
 // service caches for a minute.
 package access
 
@@ -21,29 +21,28 @@ import (
 var (
 	// ErrInvalidToken means that the token belongs to no account.
 	ErrInvalidToken = errors.New("invalid token")
-	// ErrUnresolved means that the rights of an account could not be reviewed.
+	// ErrUnresolved means that the permissions of an account could not be reviewed.
 	ErrUnresolved = errors.New("access is not resolved")
 )
 
-// Grant is what a caller may see.
+// Grant is what a caller may read.
 type Grant struct {
-	// Everything is true if the caller may do everything, and also sees the hub's objects.
+	// Everything is true if the caller has all permissions. Such a caller may also read the hub's objects.
 	Everything bool
-	// AllManaged: every managed cluster.
+	// AllManaged is true if the caller may read every managed cluster.
 	AllManaged bool
-	// Clusters: these managed clusters.
+	// Clusters are single managed clusters that the caller may read.
 	Clusters map[string]bool
 }
 
 // Reviewer authenticates callers.
 type Reviewer interface {
-	// Review returns what the caller with a token may see of clusters. The error is
-	// [ErrInvalidToken] for a token of no account, [ErrUnresolved], or another error if the token
-	// could not be reviewed.
+	// Review returns what the caller with a token may read of clusters. The error is [ErrInvalidToken] for a
+	// token of no account, [ErrUnresolved], or another error if the token could not be reviewed.
 	Review(ctx context.Context, token string, clusters []string) (Grant, error)
 }
 
-// Tokens is a Reviewer with its callers' tokens, for tests without a hub.
+// Tokens is a Reviewer with the grants of its callers by token, for tests without a hub.
 type Tokens map[string]Grant
 
 // Review returns the grant in the map.
@@ -55,7 +54,7 @@ func (t Tokens) Review(_ context.Context, token string, _ []string) (Grant, erro
 	return grant, nil
 }
 
-// hub asks the hub's API server.
+// hub is a Reviewer that uses the hub's API server.
 type hub struct{ client kubernetes.Interface }
 
 // Hub returns a Reviewer that uses the hub's API server. The account of config must be allowed to

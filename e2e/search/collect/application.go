@@ -15,7 +15,7 @@ import (
 // a copy of the product's constant, because the real collector belongs to another project.
 const hostingAnnotation = "apps.open-cluster-management.io/hosting-applicationset"
 
-// maxMessage is the most runes of a condition's message.
+// maxMessage is the highest number of runes in a condition's message.
 const maxMessage = 512
 
 // addApplication adds the columns of an Argo CD Application.
@@ -64,7 +64,7 @@ func addApplication(data map[string]any, object *unstructured.Unstructured) {
 	}
 }
 
-// applicationSource returns the only source, or the first of several.
+// applicationSource returns the source, or the first of several sources.
 func applicationSource(object *unstructured.Unstructured) map[string]string {
 	source, found, _ := unstructured.NestedMap(object.Object, "spec", "source")
 	if !found {
@@ -82,7 +82,7 @@ func applicationSource(object *unstructured.Unstructured) map[string]string {
 	return out
 }
 
-// shorten cuts a message to what the collector keeps of it.
+// shorten cuts a message to the collector's limit.
 func shorten(message string) string {
 	runes := []rune(message)
 	if len(runes) <= maxMessage {
@@ -91,8 +91,8 @@ func shorten(message string) string {
 	return string(runes[:maxMessage]) + "..."
 }
 
-// resource is an entry of an Application's status.resources, with Argo CD's
-// keys; the list of missing resources has the same.
+// resource is an entry of an Application's status.resources, with Argo CD's keys. The list of missing
+// resources has the same keys.
 type resource struct {
 	Group     string  `json:"group,omitempty"`
 	Version   string  `json:"version,omitempty"`

@@ -21,7 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
-// interval is how long changes are gathered; the real service takes 5 to 10 s.
+// interval is how long changes are collected. The real service takes 5 to 10 s.
 const interval = 500 * time.Millisecond
 
 var (
@@ -29,8 +29,8 @@ var (
 	applicationSetKind = schema.GroupKind{Group: "argoproj.io", Kind: "ApplicationSet"}
 	managedClusterKind = schema.GroupKind{Group: "cluster.open-cluster-management.io", Kind: "ManagedCluster"}
 
-	// workloadKinds are collected whether an Application lists them or not;
-	// they hang on what Applications list by their owners.
+	// workloadKinds are collected even if no Application lists them. Their owners relate them to the
+	// resources that Applications list.
 	workloadKinds = []schema.GroupKind{
 		{Group: "apps", Kind: "Deployment"},
 		{Group: "apps", Kind: "ReplicaSet"},
@@ -40,9 +40,9 @@ var (
 
 // Live collects from real clusters.
 type Live struct {
-	// Hub holds the managed clusters, Applications and ApplicationSets.
+	// Hub is the configuration of the hub, with the managed clusters, Applications and ApplicationSets.
 	Hub *rest.Config
-	// Clusters are the managed clusters by name.
+	// Clusters are the configurations of the managed clusters, by name.
 	Clusters map[string]*rest.Config
 }
 
@@ -56,7 +56,7 @@ func (l Live) Run(ctx context.Context, into *table.Table) error {
 	return group.Wait()
 }
 
-// follow keeps a part of the table current, which build makes of what is watched on a cluster.
+// follow keeps one part of the table current. build creates the part from the watched objects of a cluster.
 func follow(ctx context.Context, config *rest.Config, into *table.Table, cluster string, build func(context.Context, *watched, *builder)) error {
 	w, err := newWatched(config)
 	if err != nil {
@@ -76,7 +76,7 @@ func follow(ctx context.Context, config *rest.Config, into *table.Table, cluster
 	return group.Wait()
 }
 
-// managed builds what the collector of a managed cluster sends.
+// managed builds the rows and edges that the collector of a managed cluster sends.
 func managed(ctx context.Context, w *watched, b *builder) {
 	plural, applications := w.kind(ctx, applicationKind)
 	for i := range applications {
@@ -95,7 +95,7 @@ func managed(ctx context.Context, w *watched, b *builder) {
 	}
 }
 
-// hub builds what the hub's own collector sends, and the nodes of the clusters.
+// hub builds the rows that the hub's own collector sends, and the nodes of the clusters.
 func hub(ctx context.Context, w *watched, b *builder) {
 	for _, gk := range []schema.GroupKind{applicationSetKind, applicationKind} {
 		plural, objects := w.kind(ctx, gk)
@@ -112,7 +112,7 @@ func hub(ctx context.Context, w *watched, b *builder) {
 	}
 }
 
-// builder gathers the rows and edges of one cluster.
+// builder collects the rows and edges of one cluster.
 type builder struct {
 	cluster string
 	rows    []table.Row
@@ -121,7 +121,7 @@ type builder struct {
 	byUID   map[string]bool
 }
 
-// add adds a row once.
+// add adds a row, unless it has been added before.
 func (b *builder) add(row table.Row, object *unstructured.Unstructured) {
 	if b.byUID[row.UID] {
 		return
@@ -133,8 +133,7 @@ func (b *builder) add(row table.Row, object *unstructured.Unstructured) {
 	}
 }
 
-// application adds an Application, with relations to the resources that it lists and that exist in
-// the cluster.
+// application adds an Application, with relations to the listed resources that exist in the cluster.
 func (b *builder) application(ctx context.Context, w *watched, plural string, application *unstructured.Unstructured) {
 	row := objectRow(b.cluster, plural, application)
 	var missing []resource
@@ -149,7 +148,7 @@ func (b *builder) application(ctx context.Context, w *watched, plural string, ap
 	b.add(row, application)
 }
 
-// ownedEdges returns all edges, those to an owner that is in the table too.
+// ownedEdges returns all edges, including those to an owner in the table.
 func (b *builder) ownedEdges() []table.Edge {
 	for _, edge := range b.owned {
 		if b.byUID[edge.To] {
@@ -159,7 +158,7 @@ func (b *builder) ownedEdges() []table.Edge {
 	return b.edges
 }
 
-// sorted puts rows into an order that does not depend on the watch.
+// sorted sorts rows, so that their order does not depend on the watch.
 func sorted(rows []table.Row) []table.Row {
 	slices.SortFunc(rows, func(a, b table.Row) int { return cmp.Compare(a.UID, b.UID) })
 	return rows

@@ -50,7 +50,7 @@ func objectRow(cluster, plural string, object *unstructured.Unstructured) table.
 	return table.Row{UID: uid(cluster, object), Cluster: cluster, Data: data}
 }
 
-// stamp returns a time in the service's form: UTC, whole seconds.
+// stamp formats a time like the service: UTC, whole seconds.
 func stamp(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func stringMap(values map[string]string) map[string]any {

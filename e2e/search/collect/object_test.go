@@ -58,7 +58,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return object
 }
 
-// TestApplicationRow turns Applications into rows.
+// TestApplicationRow checks the rows of Applications in several states.
 func TestApplicationRow(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason string
@@ -114,7 +114,7 @@ func set(t *testing.T, object *unstructured.Unstructured, value string, path ...
 	}
 }
 
-// TestMissing names missing resources by Argo CD's keys.
+// TestMissing checks that the list of missing resources has Argo CD's keys.
 func TestMissing(t *testing.T) {
 	object := parse(t, application)
 	object.Object["status"].(map[string]any)["resources"] = []any{
@@ -131,7 +131,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Every kind has its names, and a Pod its owner.
+// The row of a Pod has the names of its kind, and the UID of its owner.
 func TestWorkloadRow(t *testing.T) {
 	pod := parse(t, "{kind: Pod, apiVersion: v1, metadata: {name: it, namespace: ns, uid: u, creationTimestamp: \"2026-01-02T03:04:05Z\", "+
 		"ownerReferences: [{kind: ReplicaSet, uid: r, controller: true}]}}")

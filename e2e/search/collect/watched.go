@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// watched is what is watched on one cluster: kinds are added as they are asked
-// for them. It is used from one goroutine.
+// watched are the watches of one cluster. It starts the watch of a kind at the first request. Only one
+// goroutine may use it.
 type watched struct {
 	cache  cache.Cache
 	mapper meta.RESTMapper
@@ -37,8 +37,8 @@ func newWatched(config *rest.Config) (*watched, error) {
 	return w, err
 }
 
-// kind returns the objects of a kind, and watches it from then on. It returns none if the cluster
-// does not serve the kind.
+// kind returns the objects of a kind, and watches the kind from then on. It returns none if the cluster does
+// not serve the kind.
 func (w *watched) kind(ctx context.Context, gk schema.GroupKind) (plural string, objects []unstructured.Unstructured) {
 	mapping, err := w.mapper.RESTMapping(gk)
 	if err != nil {
@@ -65,7 +65,7 @@ func (w *watched) find(ctx context.Context, listed resource) *unstructured.Unstr
 		key.Namespace = listed.Namespace
 	}
 	object.SetGroupVersionKind(mapping.GroupVersionKind)
-	if w.cache.Get(ctx, key, object) != nil { // not found, or the end is there
+	if w.cache.Get(ctx, key, object) != nil { // not found, or ctx has ended
 		return nil
 	}
 	return object

@@ -25,8 +25,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// account is the ServiceAccount of resourcesync, in the namespace of the fleet's
-// Applications, with the right that it is meant to have.
+// account is the ServiceAccount of resourcesync, in the namespace of the fleet's Applications, with the
+// permissions of resourcesync.
 const account = "resourcesync"
 
 var (
@@ -71,8 +71,7 @@ func withHub(run func() int) (code int, err error) {
 	return run(), nil
 }
 
-// populate makes what resourcesync finds on the hub: clusters, ApplicationSets,
-// and an account with the rights that it is meant to have.
+// populate creates the objects on the hub that resourcesync reads, and its account with its permissions.
 func populate(ctx context.Context) error {
 	client := kubernetes.NewForConfigOrDie(hub)
 	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: memory.Namespace}}, metav1.CreateOptions{})
@@ -124,8 +123,7 @@ func createCluster(ctx context.Context, name string) error {
 	return nil
 }
 
-// grant makes an account and gives it one right that search asks for, and what
-// resourcesync reads on the hub.
+// grant creates the account with one permission for search and with read permissions on the hub.
 func grant(ctx context.Context, client kubernetes.Interface, search rbacv1.PolicyRule) error {
 	read := []string{"get", "list", "watch"}
 	meta := metav1.ObjectMeta{Name: account}

@@ -12,8 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
 )
 
-// TestOutage takes the service away in every way that it can fail as a whole,
-// and brings it back.
+// TestOutage makes the whole service fail in each possible way, and restores it.
 func TestOutage(t *testing.T) {
 	type outage struct {
 		name   string
@@ -51,8 +50,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// outage lets the service fail and heal, and watches what the reports say. The
-// last good answer comes after from; outage returns when the next one may come.
+// outage makes the service fail and recover, and checks the reports. The last good answer arrives after from.
+// outage returns the earliest time of the next good answer.
 func (w *world) outage(from time.Time, f search.Faults) (healed time.Time) {
 	w.witness.always(whole)
 	to := w.faults(f)
@@ -64,8 +63,7 @@ func (w *world) outage(from time.Time, f search.Faults) (healed time.Time) {
 	return healed
 }
 
-// polled waits until a poll has begun after now, and so until the one after it
-// has ended, and returns a time before the poll that is known to be good.
+// polled waits until a poll has begun after now and has ended. It returns a time before that good poll.
 func (w *world) polled() time.Time {
 	w.t.Helper()
 	now := time.Now()
@@ -73,15 +71,15 @@ func (w *world) polled() time.Time {
 	return now
 }
 
-// awaitPolls waits until that many more requests came in.
+// awaitPolls waits until the server has received the requests of n more polls.
 func (w *world) awaitPolls(n int) {
 	w.t.Helper()
 	target := w.server.Requests() + 2*n
 	w.eventually("search has been asked again", func(state) bool { return w.server.Requests() >= target })
 }
 
-// TestChangeDuringOutage changes an Application while search is away: the old
-// state stays until search tells the new one.
+// TestChangeDuringOutage changes the resources of an Application while search is down. The old state stays
+// until search reports the new one.
 func TestChangeDuringOutage(t *testing.T) {
 	w := start(t)
 	from := w.polled()
@@ -93,8 +91,8 @@ func TestChangeDuringOutage(t *testing.T) {
 	w.eventually("the resource is held", func(s state) bool { return s.held() == 1 && s.stale() == 0 })
 }
 
-// TestRestartDuringOutage restarts resourcesync while search is away: what the
-// files say is all that is known, and is as old as it was.
+// TestRestartDuringOutage restarts resourcesync while search is down. The files contain the only known data,
+// and its age stays correct.
 func TestRestartDuringOutage(t *testing.T) {
 	w := start(t)
 	from := w.polled()
@@ -108,7 +106,7 @@ func TestRestartDuringOutage(t *testing.T) {
 	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
-// TestSlow answers slowly, but in time: that is no reason to doubt anything.
+// TestSlow delays the answers within the timeout, which makes no data stale.
 func TestSlow(t *testing.T) {
 	w := start(t)
 	w.faults(search.Faults{Delay: 1500 * time.Millisecond})
@@ -119,7 +117,7 @@ func TestSlow(t *testing.T) {
 	w.eventually("the new condition shows", hasCondition)
 }
 
-// changed is an Application with an error that it did not have.
+// changed returns an Application with a new error.
 func changed() table.Row {
 	row := memory.Application(memory.ClusterName(1), memory.SetName(1))
 	row.Data["_conditionSyncError"] = "one or more objects failed to apply"

@@ -22,8 +22,8 @@ func names(numbers ...int) []string {
 	return out
 }
 
-// TestHalfFails fails every request about two of the four clusters: those two
-// keep what is known and say how old it is, the others stay current.
+// TestHalfFails fails every request about two of the four clusters. These two keep their known data with its
+// age, and the others stay current.
 func TestHalfFails(t *testing.T) {
 	w := start(t, "--search-batch-size=1")
 	failing, working := names(2, 3), names(0, 1)
@@ -41,8 +41,7 @@ func TestHalfFails(t *testing.T) {
 	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
-// TestEveryOtherFails fails every other request, whatever it asks: what fails is
-// tried again, and nothing is lost.
+// TestEveryOtherFails fails every other request. resourcesync retries the failed requests and loses no data.
 func TestEveryOtherFails(t *testing.T) {
 	w := start(t, "--search-batch-size=1")
 	w.faults(search.Faults{DatabaseDown: true, Only: func(r search.Request) bool { return r.Number%2 == 0 }})
@@ -51,7 +50,7 @@ func TestEveryOtherFails(t *testing.T) {
 	w.eventually("the change shows", hasCondition)
 }
 
-// TestCutShort gets answers with status 200 and no error that are not whole.
+// TestCutShort returns incomplete answers with status 200 and no error.
 func TestCutShort(t *testing.T) {
 	type short struct {
 		name   string
@@ -81,10 +80,9 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// cutShort lets answers be cut for a while: nothing is lost, what is not sure is said to be
-// old or held, and all is new again afterwards. The last good answer comes after from;
-// cutShort returns when the next one may come: a cluster that failed is asked less often, so
-// that it may not have been asked since the others were.
+// cutShort makes answers incomplete for a while. No data is lost, uncertain data is stale or held, and all is
+// current afterwards. The last good answer arrives after from. cutShort returns the earliest time of the next
+// good answer. It polls first, because resourcesync requests a failed cluster less often than the others.
 func (w *world) cutShort(from time.Time, f search.Faults) (healed time.Time) {
 	w.t.Helper()
 	w.awaitPolls(2)
@@ -99,8 +97,8 @@ func (w *world) cutShort(from time.Time, f search.Faults) (healed time.Time) {
 	return healed
 }
 
-// TestLossIsHeld takes away what really goes: it is held, for five minutes, and nothing
-// else is. What comes shows at once.
+// TestLossIsHeld removes resources and Applications from search. Each removal is held for five minutes, and
+// nothing else is held. An addition or a return appears at once.
 func TestLossIsHeld(t *testing.T) {
 	w := start(t)
 	w.witness.always(whole)
@@ -122,8 +120,8 @@ func TestLossIsHeld(t *testing.T) {
 	}
 }
 
-// TestFirstPollIsPartial begins with an empty directory while search fails for two of
-// four clusters: the reports say that they do not speak for those.
+// TestFirstPollIsPartial starts with an empty directory while search fails for two of four clusters. The
+// reports name these clusters as unread.
 func TestFirstPollIsPartial(t *testing.T) {
 	w := prepare(t, fleet)
 	failing := names(1, 3)
@@ -138,7 +136,7 @@ func TestFirstPollIsPartial(t *testing.T) {
 			}
 			out = append(out, report.UnreadClusters...)
 		}
-		// the clusters of other tests come to the hub and go from it meanwhile
+		// Other tests create and delete clusters on the hub in the meantime.
 		return slices.DeleteFunc(out, func(cluster string) bool { return !slices.Contains(names(0, 1, 2, 3), cluster) })
 	}
 	if got := unread(); !slices.Equal(got, append(names(1, 3), failing...)) {
@@ -149,8 +147,7 @@ func TestFirstPollIsPartial(t *testing.T) {
 	w.eventually("the reports speak for all", func(state) bool { return len(unread()) == 0 })
 }
 
-// TestShared lets two Applications of one cluster list the same object: it
-// belongs to both.
+// TestShared makes two Applications of one cluster list the same object, which must appear in both.
 func TestShared(t *testing.T) {
 	w := start(t)
 	cluster := memory.ClusterName(3)

@@ -21,13 +21,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
 )
 
-// TestAppearsLater starts where there is no search service: resourcesync stays,
-// says so once, and begins by itself when there is one.
+// TestAppearsLater starts resourcesync without a search service. resourcesync keeps running, logs that once,
+// and starts to read when the service exists.
 func TestAppearsLater(t *testing.T) {
 	w := prepare(t, fleet)
 	w.faults(search.Faults{Refuse: true})
 	w.run("--zap-log-level=debug")
-	// Every attempt leaves a line for who debugs, and the first one for everybody.
+	// Every attempt logs a debug line, and the first one also logs a line at the default level.
 	w.eventually("it was looked for again", func(state) bool { return len(w.said("refused", true)) >= 3 })
 	if said := w.said("refused", false); len(said) != 1 {
 		t.Errorf("it was said %d times that there is no search, want once: %q", len(said), said)
@@ -36,8 +36,7 @@ func TestAppearsLater(t *testing.T) {
 	w.complete()
 }
 
-// said returns the lines of resourcesync that have a word in them, with or
-// without those for who debugs.
+// said returns resourcesync's log lines that contain word, with or without debug lines.
 func (w *world) said(word string, debug bool) []string {
 	var lines []string
 	for line := range strings.Lines(w.process.output.String()) {
@@ -48,7 +47,7 @@ func (w *world) said(word string, debug bool) []string {
 	return lines
 }
 
-// TestQuiet asks again and again for what does not change: no file is written.
+// TestQuiet polls unchanged data again and again, and resourcesync must write no file.
 func TestQuiet(t *testing.T) {
 	w := prepare(t, fleet)
 	w.holdClusters()
@@ -62,13 +61,13 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// files returns the reports' files by name with the time of their last change.
+// files returns the names of the reports' files, with the time of their last change.
 func (w *world) files() map[string]string {
 	w.t.Helper()
 	found := map[string]string{}
 	err := filepath.WalkDir(w.reports, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
-			return err // no report: the time of the last good poll is kept in one of those
+			return err // hidden files are no reports, such as the time of the last good poll
 		}
 		info, err := os.Stat(path)
 		if err == nil {
@@ -82,8 +81,8 @@ func (w *world) files() map[string]string {
 	return found
 }
 
-// TestAdvice starts under each silent loss of access: the first lines say what
-// is missing and what to grant.
+// TestAdvice starts with each silent loss of access. The first log lines must name the missing access and the
+// permission to grant.
 func TestAdvice(t *testing.T) {
 	for _, test := range []struct {
 		reason string
@@ -113,14 +112,13 @@ func (withHubRows) Run(ctx context.Context, into *table.Table) error {
 	into.Put(table.Row{UID: "local-cluster/1", Cluster: "local-cluster", Data: map[string]any{
 		"name": "guestbook", "kind": "ApplicationSet", "kind_plural": "applicationsets", "_hubClusterResource": "true",
 	}})
-	// The node of a managed cluster comes before the hub's own: it is the one that
-	// is mistaken for the hub.
+	// The node of a managed cluster comes before the hub's own node, so the service treats it as the hub.
 	into.Put(memory.Cluster(memory.ClusterName(0)), memory.Cluster("local-cluster"))
 	return fleet.Run(ctx, into)
 }
 
-// TestClusterGoes deletes a managed cluster: its Applications go from the
-// reports, whether search still has rows of it or not.
+// TestClusterGoes deletes a managed cluster. The reports lose its Applications, although search still has
+// rows of it.
 func TestClusterGoes(t *testing.T) {
 	const leaving = "leaving"
 	w := prepare(t, withMore{leaving})
@@ -149,7 +147,7 @@ func (m withMore) Run(ctx context.Context, into *table.Table) error {
 	return fleet.Run(ctx, into)
 }
 
-// TestSetGoes deletes an ApplicationSet: its report goes.
+// TestSetGoes deletes an ApplicationSet, and its report must be deleted.
 func TestSetGoes(t *testing.T) {
 	const leaving = "leaving"
 	w := prepare(t, withSet{leaving})
@@ -167,7 +165,7 @@ func TestSetGoes(t *testing.T) {
 	w.eventually("its report has gone", func(state) bool { return !w.reported(leaving) })
 }
 
-// reported returns whether an ApplicationSet has a report that can be read.
+// reported reports whether an ApplicationSet has a readable report.
 func (w *world) reported(set string) bool {
 	_, err := w.witness.store.Read(memory.Namespace, set)
 	return err == nil

@@ -12,8 +12,7 @@ import (
 
 func edge(from, to string) table.Edge { return table.Edge{From: from, To: to} }
 
-// TestTokenRotation replaces the token before the old one is revoked, as a kubelet does: no request
-// fails.
+// TestTokenRotation replaces the token before the old one is revoked, like a kubelet. No request fails.
 func TestTokenRotation(t *testing.T) {
 	w := start(t)
 	w.witness.always(all(whole, fresh))
@@ -27,7 +26,7 @@ func TestTokenRotation(t *testing.T) {
 	w.eventually("search is still read", hasCondition)
 }
 
-// TestTokenRevoked revokes the token before there is another one.
+// TestTokenRevoked revokes the token before a new one exists. The reports show stale data until then.
 func TestTokenRevoked(t *testing.T) {
 	w := start(t)
 	from := w.polled()
@@ -39,8 +38,8 @@ func TestTokenRevoked(t *testing.T) {
 	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
-// TestCARotation replaces the server's authority, and later the file that
-// resourcesync trusts: in between nothing is read, and nothing is lost.
+// TestCARotation replaces the server's authority, and later the file that resourcesync trusts. In between
+// resourcesync reads nothing and loses nothing.
 func TestCARotation(t *testing.T) {
 	w := start(t)
 	from := w.polled()
@@ -54,8 +53,7 @@ func TestCARotation(t *testing.T) {
 	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
-// TestCABundle trusts both authorities while the server changes over: no request
-// notices.
+// TestCABundle trusts both authorities while the server changes its authority. No request fails.
 func TestCABundle(t *testing.T) {
 	w := start(t)
 	before := w.server.CA()

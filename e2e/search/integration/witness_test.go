@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// state is what all reports say at one moment.
+// state is the content of all reports at one time.
 type state []intermediate.Application
 
 func (s state) apps() int { return len(s) }
@@ -41,7 +41,7 @@ func (s state) stale() int {
 	return n
 }
 
-// held counts the resources that search has left out for less than five minutes.
+// held counts the resources that resourcesync keeps although search does not return them any more.
 func (s state) held() int {
 	n := 0
 	for _, app := range s {
@@ -64,8 +64,7 @@ func (s state) String() string {
 	return fmt.Sprintf("%d Applications, %d of them stale, with %d resources", s.apps(), s.stale(), s.resources())
 }
 
-// witness reads the reports all the time, as aggregation does, and notes what
-// they must never say.
+// witness reads the reports continuously, like aggregation, and records the first violation of its rule.
 type witness struct {
 	store *intermediate.Store
 	stop  context.CancelFunc
@@ -77,7 +76,7 @@ type witness struct {
 	broken error
 }
 
-// observe starts a witness, which ends with the test.
+// observe starts a witness, which stops when the test ends.
 func observe(t *testing.T, dir string) *witness {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -107,7 +106,7 @@ func (w *witness) watch(ctx context.Context) {
 	}
 }
 
-// look reads all reports and holds them against the rule.
+// look reads all reports and checks them against the rule.
 func (w *witness) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,14 +140,14 @@ func (w *witness) read() (state, error) {
 	return seen, nil
 }
 
-// always makes every state from now on obey a rule.
+// always sets the rule for every state from now on.
 func (w *witness) always(rule func(state) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.rule = rule
 }
 
-// eventually waits until the reports say what they should.
+// eventually waits until the reports pass done.
 func (w *witness) eventually(t *testing.T, what string, done func(state) bool) {
 	t.Helper()
 	testkit.Eventually(t, "reports in which "+what, func() error {
@@ -165,8 +164,7 @@ func (w *witness) eventually(t *testing.T, what string, done func(state) bool) {
 	})
 }
 
-// whole is the rule that nothing known is lost: all Applications of the fleet
-// with all their resources, whatever search says.
+// whole is the rule that no known data is lost: all Applications of the fleet have all their resources.
 func whole(s state) error {
 	if s.apps() != fleet.Clusters*fleet.Sets || s.resources() != fleet.Clusters*fleet.Sets*fleet.Resources {
 		return fmt.Errorf("known data is lost: %s", s)
@@ -174,8 +172,8 @@ func whole(s state) error {
 	return nil
 }
 
-// aged is the rule that old data says so truly: as old as the last good answer,
-// which came between from and to. A report rounds to the second.
+// aged is the rule that stale data has the right age. It is the time of the last good answer, which arrived
+// between from and to. A report rounds to the second.
 func aged(from, to time.Time) func(state) error {
 	return func(s state) error {
 		for _, app := range s {
@@ -191,7 +189,7 @@ func aged(from, to time.Time) func(state) error {
 	}
 }
 
-// fresh is the rule that nothing is stale.
+// fresh is the rule that no data is stale.
 func fresh(s state) error {
 	if s.stale() > 0 {
 		return fmt.Errorf("something is stale: %s", s)
@@ -199,7 +197,7 @@ func fresh(s state) error {
 	return nil
 }
 
-// all joins rules.
+// all combines rules.
 func all(rules ...func(state) error) func(state) error {
 	return func(s state) error {
 		for _, rule := range rules {

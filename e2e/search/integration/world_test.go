@@ -27,17 +27,17 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// fleet is what search knows at the start of every test.
+// fleet is the content of search at the start of every test.
 var fleet = memory.Fleet{Clusters: 4, Sets: 2, Resources: 3}
 
-// interval is the poller's; the shortest that it takes.
+// interval is the poller's interval, the shortest permitted one.
 const interval = time.Second
 
-// world is one search service, one resourcesync and who watches its reports.
+// world is one search service, one resourcesync and a witness of its reports.
 type world struct {
 	t      *testing.T
 	server *search.Server
-	// folder holds the token and CA file that resourcesync reads.
+	// folder is the folder of the token and CA file that resourcesync reads.
 	folder  string
 	reports string
 	token   boundToken
@@ -54,14 +54,14 @@ func start(t *testing.T, arguments ...string) *world {
 	return w
 }
 
-// complete waits until the reports hold all that search knows at the start.
+// complete waits until the reports have all data that search has at the start.
 func (w *world) complete() {
 	w.t.Helper()
 	w.eventually("the reports are complete", func(s state) bool { return whole(s) == nil && fresh(s) == nil })
 }
 
-// prepare starts a world without resourcesync. Worlds mostly wait, and share
-// nothing but the hub, so their tests run side by side.
+// prepare starts a world without resourcesync. Worlds mostly wait and share only the hub, so their tests run
+// in parallel.
 func prepare(t *testing.T, source search.Source) *world {
 	t.Helper()
 	t.Parallel()
@@ -83,12 +83,11 @@ func prepare(t *testing.T, source search.Source) *world {
 	return w
 }
 
-// hubClusters is held by the test that says which managed clusters the hub has.
+// hubClusters is the lock of the test that decides which managed clusters the hub has.
 var hubClusters sync.Mutex
 
-// holdClusters lets no other test that calls it change the hub's managed clusters, or
-// depend on them, until this one ends. A report says of which clusters it speaks, so that
-// one more on the hub is a change for every world.
+// holdClusters prevents other tests that call it from changing the hub's managed clusters until this test
+// ends. A report names its clusters, so one more cluster on the hub changes the reports of every world.
 func (w *world) holdClusters() {
 	hubClusters.Lock()
 	w.t.Cleanup(hubClusters.Unlock)
@@ -101,7 +100,7 @@ func (w *world) in(t *testing.T) *world {
 	return &same
 }
 
-// eventually waits until the reports say what they should.
+// eventually waits until the reports pass done.
 func (w *world) eventually(what string, done func(state) bool) {
 	w.t.Helper()
 	w.witness.eventually(w.t, what, done)
@@ -122,7 +121,7 @@ func (w *world) write(name string, data []byte) {
 // boundToken is a token that can be revoked by deleting its Secret.
 type boundToken struct{ token, secret string }
 
-// mint makes a token of the world's account.
+// mint creates a token of the world's account.
 func (w *world) mint() boundToken {
 	w.t.Helper()
 	client := kubernetes.NewForConfigOrDie(hub).CoreV1()
@@ -168,7 +167,7 @@ type process struct {
 	ended   chan struct{}
 }
 
-// buffer is a bytes.Buffer for several goroutines.
+// buffer is a bytes.Buffer that is safe for concurrent use.
 type buffer struct {
 	mu   sync.Mutex
 	data bytes.Buffer
@@ -186,7 +185,7 @@ func (b *buffer) String() string {
 	return b.data.String()
 }
 
-// run starts resourcesync and ends it with the test.
+// run starts resourcesync and stops it when the test ends.
 func (w *world) run(arguments ...string) {
 	w.t.Helper()
 	if w.token.token == "" {
@@ -218,7 +217,7 @@ func (w *world) run(arguments ...string) {
 	}
 	go func() {
 		defer close(p.ended)
-		// How it ended shows in its output.
+		// The output of the process shows how it ended.
 		_ = p.command.Wait()
 	}()
 	w.process = p
@@ -230,7 +229,7 @@ func (w *world) run(arguments ...string) {
 	})
 }
 
-// stop ends the process and waits for it.
+// stop stops the process and waits until it has exited.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	select {
@@ -248,7 +247,7 @@ func (p *process) stop(t *testing.T) {
 	}
 }
 
-// faults makes the server fail, and returns when it began to.
+// faults sets the server's faults, and returns the time after that.
 func (w *world) faults(f search.Faults) time.Time {
 	w.t.Helper()
 	if err := w.server.SetFaults(f); err != nil {

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory fills a search table with a fleet that exists nowhere else, for
-// tests that need no cluster and for measurements.
+// Package memory fills a search table with a fleet that exists only in memory, for tests without clusters and
+// for measurements.
 package memory
 
 import (
@@ -12,36 +12,33 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
 )
 
-// Namespace is where the Applications of a fleet are, and their ApplicationSets
-// on the hub.
+// Namespace is the namespace of a fleet's Applications, and of their ApplicationSets on the hub.
 const Namespace = "argocd"
 
-// created is the time of creation of everything.
+// created is the creation time of all objects.
 const created = "2026-01-02T03:04:05Z"
 
-// Fleet is a number of clusters with the same ApplicationSets on each. Cluster i
-// is named by ClusterName, ApplicationSet i by SetName.
+// Fleet is a number of clusters with the same ApplicationSets on each. ClusterName returns the name of
+// cluster i, and SetName the name of ApplicationSet i.
 type Fleet struct {
 	// Clusters is the number of managed clusters.
 	Clusters int
-	// Sets is the number of ApplicationSets, each with one Application on every
-	// cluster.
+	// Sets is the number of ApplicationSets, each with one Application on every cluster.
 	Sets int
 	// Resources is the number of resources of each Application.
 	Resources int
 }
 
-// ClusterName returns the name of a cluster, from 0.
+// ClusterName returns the name of cluster i, from 0.
 func ClusterName(i int) string { return fmt.Sprintf("cluster%04d", i) }
 
-// SetName returns the name of an ApplicationSet, from 0.
+// SetName returns the name of ApplicationSet i, from 0.
 func SetName(i int) string { return fmt.Sprintf("set%02d", i) }
 
-// ApplicationUID returns the UID of the row of an ApplicationSet's Application on
-// a cluster.
+// ApplicationUID returns the UID of the row of an ApplicationSet's Application on a cluster.
 func ApplicationUID(cluster, set string) string { return cluster + "/app-" + set }
 
-// Run fills the table and is done.
+// Run fills the table and returns.
 func (f Fleet) Run(_ context.Context, into *table.Table) error {
 	for c := range f.Clusters {
 		cluster := ClusterName(c)
@@ -87,7 +84,7 @@ func Application(cluster, set string) table.Row {
 	}}
 }
 
-// kinds are what Applications deploy in turn.
+// kinds are the kinds of resources that Applications deploy in turn.
 var kinds = []struct{ kind, plural, group string }{
 	{"ConfigMap", "configmaps", ""}, {"Service", "services", ""}, {"Deployment", "deployments", "apps"},
 }

@@ -23,15 +23,15 @@ type Filter struct {
 	Values []*string
 }
 
-// Query asks for rows.
+// Query selects rows.
 type Query struct {
 	Filters []Filter
-	// Limit is the most rows and the most related rows; nil or 0 is 1000, -1
-	// none.
+	// Limit is the highest number of rows, and of related rows. nil and 0 stand for 1000, and -1 for no
+	// limit.
 	Limit *int
 }
 
-// limit returns the most rows, or -1.
+// limit returns the highest number of rows, or -1.
 func (q Query) limit() int {
 	if q.Limit == nil || *q.Limit == 0 || *q.Limit < -1 {
 		return defaultLimit
@@ -39,7 +39,7 @@ func (q Query) limit() int {
 	return *q.Limit
 }
 
-// matcher returns whether a row matches the query's filters.
+// matcher returns a function that reports whether a row matches the query's filters.
 func (q Query) matcher() (func(*entry) bool, error) {
 	if len(q.Filters) == 0 {
 		return nil, fmt.Errorf("query input must contain a filter or keyword. Received: %+v", q)
@@ -81,8 +81,8 @@ func (f Filter) matcher() (func(*entry) bool, error) {
 	}, nil
 }
 
-// values returns what a filter on the property is compared with. The UID is not
-// a property: nothing matches it.
+// values returns the values that a filter on the property compares. The UID is not a property, so no filter
+// matches it.
 func (e *entry) values(property string) []string {
 	if property == keyCluster {
 		return []string{e.Cluster}

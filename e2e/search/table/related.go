@@ -14,9 +14,8 @@ type Related struct {
 	Items []Item
 }
 
-// levels returns how far the service follows relations. It is three steps if the query names
-// Applications by their kind, which mixes up Applications that share an object. Otherwise it is one
-// step.
+// levels returns how far the service follows relations. It is three steps if a filter has the value
+// "Application", which also connects Applications that share an object. Otherwise it is one step.
 func (q Query) levels() int {
 	for _, filter := range q.Filters {
 		for _, value := range filter.Values {
@@ -28,8 +27,8 @@ func (q Query) levels() int {
 	return 1
 }
 
-// Related returns the rows related to the rows found, by kind. Each carries the
-// UIDs of the rows it is related to; the limit caps their total.
+// Related returns the rows related to the found rows, by kind. Each has the UIDs of the found rows to which
+// it is related. The limit applies to their total.
 func (v View) Related(q Query, found Found) []Related {
 	v.table.mu.RLock()
 	defer v.table.mu.RUnlock()
@@ -44,7 +43,7 @@ func (v View) Related(q Query, found Found) []Related {
 	return walk.collect(q)
 }
 
-// walk gathers related rows.
+// walk collects related rows.
 type walk struct {
 	view     View
 	searched map[string]bool
@@ -52,8 +51,7 @@ type walk struct {
 	of       map[string][]string // related UID -> UIDs of the searched rows
 }
 
-// from walks the relations of one row, and adds the node of its cluster if it
-// has any.
+// from follows the relations of one row. If it has any, from adds the node of its cluster.
 func (w *walk) from(start *entry, levels int) {
 	seen := map[string]bool{start.UID: true}
 	step := []string{start.UID}
@@ -87,7 +85,7 @@ func (w *walk) add(uid, of string) {
 	w.of[uid] = append(w.of[uid], of)
 }
 
-// collect groups what was reached by kind, within the query's limit.
+// collect groups the related rows by kind, within the query's limit.
 func (w *walk) collect(q Query) []Related {
 	related := []Related{}
 	index := map[string]int{}
@@ -106,7 +104,7 @@ func (w *walk) collect(q Query) []Related {
 		}
 		related[at].Items = append(related[at].Items, e.item.withRelated(w.of[e.UID]))
 	}
-	// The service gathers kinds in a map: their order is another one each time.
+	// The service collects kinds in a map, so their order differs each time.
 	rand.Shuffle(len(related), func(i, j int) { related[i], related[j] = related[j], related[i] })
 	return related
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Keys that queries and answers treat in a way of their own.
+// Queries and answers treat these keys in a special way.
 const (
 	keyUID         = "_uid"
 	keyRelatedUIDs = "_relatedUids"
@@ -23,14 +23,14 @@ const (
 	keyKindPlural  = "kind_plural"
 )
 
-// Row is one object of one cluster. Data holds string, bool, float64, int,
-// map[string]any, []any or nil; the table keeps it, so do not change it after.
+// Row is one object of one cluster. Data contains string, bool, float64, int, map[string]any, []any or nil.
+// The table keeps Data, so callers must not change it afterwards.
 type Row struct {
 	// UID is "<cluster>/<uid of the object>", or "cluster__<name>" for the node of a cluster.
 	UID string
 	// Cluster is the cluster's name.
 	Cluster string
-	// Data holds the properties but for the cluster and the UID.
+	// Data contains the properties except the cluster and the UID.
 	Data map[string]any
 }
 
@@ -40,8 +40,8 @@ func ClusterUID(cluster string) string { return "cluster__" + cluster }
 // Item is a row as JSON.
 type Item []byte
 
-// flat returns the properties as search gives them: every value is a string,
-// and a property without a value is absent.
+// flat returns the properties in search's form: every value is a string, and a property without a value is
+// absent.
 func (r Row) flat() map[string]string {
 	out := make(map[string]string, len(r.Data)+2)
 	for key, value := range r.Data {
@@ -54,9 +54,8 @@ func (r Row) flat() map[string]string {
 	return out
 }
 
-// Flatten returns a stored value in search's form, with its losses. Numbers lose their fraction,
-// and the elements of an array their case and order. Values that are nested deeper lose their
-// meaning.
+// Flatten returns a stored value in search's form, with its losses. Numbers lose their fraction, and the
+// elements of an array their case and order. Values that are nested deeper become meaningless.
 func Flatten(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -84,7 +83,7 @@ func flattenMap(values map[string]any) string {
 		case int, float64:
 			value = Flatten(value)
 		}
-		// The service formats with %s whatever it finds, and so do we.
+		// The service formats every value with %s, and Flatten does the same.
 		pairs = append(pairs, fmt.Sprintf("%s=%s", key, value))
 	}
 	return strings.Join(pairs, "; ")
@@ -112,7 +111,7 @@ func (i Item) withRelated(uids []string) Item {
 	return append(out, i[1:]...)
 }
 
-// Encode returns value, which is made of what JSON can hold, as JSON.
+// Encode returns a value as JSON. The value must be encodable.
 func Encode(value any) Item {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEncodings stores the row of a sample and reads it back.
+// TestEncodings converts the row of a sample and compares it with the recorded answer.
 func TestEncodings(t *testing.T) {
 	var recorded struct {
 		Row      map[string]any `json:"note_row"`

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Table holds rows and their relations. The zero value is not usable; take New.
+// Table contains rows and their relations. Use [New], because the zero value is not usable.
 type Table struct {
 	mu    sync.RWMutex
 	rows  map[string]*entry
@@ -30,7 +30,7 @@ type entry struct {
 	part  string
 }
 
-// Edge relates two rows; its direction does not matter.
+// Edge relates two rows. Its direction has no meaning.
 type Edge struct{ From, To string }
 
 // New returns an empty table.
@@ -42,7 +42,7 @@ func New() *Table {
 	}
 }
 
-// Put adds rows or replaces those of the same UID.
+// Put adds rows or replaces rows with the same UID.
 func (t *Table) Put(rows ...Row) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,8 +69,8 @@ func (t *Table) Relate(edges ...Edge) {
 	}
 }
 
-// Unrelate ends relations; the rows stay, as when an object leaves its Application
-// without being pruned.
+// Unrelate removes relations and keeps the rows, as when an object leaves its Application without being
+// pruned.
 func (t *Table) Unrelate(edges ...Edge) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,8 +84,8 @@ func (t *Table) unrelate(from, to string) {
 	t.links[from] = slices.DeleteFunc(t.links[from], func(uid string) bool { return uid == to })
 }
 
-// Replace replaces all rows and edges of a part. The caller chooses the name of the part. Unchanged
-// rows are not touched.
+// Replace replaces all rows and edges of a part. The caller chooses the name of the part. Unchanged rows keep
+// their entries.
 func (t *Table) Replace(part string, rows []Row, edges []Edge) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,7 +132,7 @@ func (t *Table) put(row Row) {
 	old, replaced := t.rows[row.UID]
 	order := t.last + 1
 	if replaced {
-		// An update keeps the row's place, so that paging stays steady.
+		// An updated row keeps its order, so that paging is stable.
 		order = old.order
 		t.unindex(old)
 	} else {
@@ -180,7 +180,7 @@ func (t *Table) relate(edge Edge) {
 	}
 }
 
-// kindNames are the keys of the index by kind.
+// kindNames returns the keys of the index by kind.
 func (e *entry) kindNames() []string {
 	return []string{
 		keyKind + "=" + strings.ToLower(e.flat[keyKind]),

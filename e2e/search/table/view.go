@@ -15,22 +15,22 @@ type View struct {
 	sees  func(*entry) bool
 }
 
-// Scope is what a caller may see.
+// Scope is what a caller may read.
 type Scope struct {
-	// Everything includes the hub's own objects.
+	// Everything also includes the hub's own objects.
 	Everything bool
-	// Managed is every cluster but the hub.
+	// Managed includes every cluster except the hub.
 	Managed bool
-	// Clusters lists single clusters.
+	// Clusters includes single clusters.
 	Clusters map[string]bool
-	// PseudoNodeFirst makes the service take the first managed cluster for the
-	// hub: its objects are hidden from a Managed caller and the hub's are shown.
+	// PseudoNodeFirst makes the service treat the first managed cluster as the hub. A Managed caller then
+	// gets the hub's objects, and not those of that cluster.
 	PseudoNodeFirst bool
-	// Hidden lists clusters that no account may see.
+	// Hidden lists clusters that no caller may read.
 	Hidden map[string]bool
 }
 
-// View returns what scope allows.
+// View returns the view of a caller with a scope.
 func (t *Table) View(scope Scope) View {
 	hub := ""
 	if scope.Managed {
@@ -44,9 +44,8 @@ func (t *Table) View(scope Scope) View {
 	}}
 }
 
-// hub returns the cluster that the service takes for the hub: the one of the
-// first row with the hub's mark. The nodes of managed clusters have that mark
-// too, so which row is first decides.
+// hub returns the cluster that the service treats as the hub. It is the cluster of the first row with the
+// hub's mark. The nodes of managed clusters have that mark too, so the order of rows decides.
 func (t *Table) hub(pseudoNodeFirst bool) string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -63,7 +62,7 @@ func (t *Table) hub(pseudoNodeFirst bool) string {
 	return first.Cluster
 }
 
-// Count returns the number of rows that match.
+// Count returns the number of matching rows.
 func (v View) Count(q Query) (int, error) {
 	v.table.mu.RLock()
 	defer v.table.mu.RUnlock()
@@ -71,10 +70,10 @@ func (v View) Count(q Query) (int, error) {
 	return len(found), err
 }
 
-// Found holds the rows of an answer, in order.
+// Found contains the rows of an answer, in order.
 type Found struct{ rows []*entry }
 
-// Find returns the rows that match, within the limit, in the order in which they were added.
+// Find returns the matching rows, within the limit, in the order in which they were added.
 func (v View) Find(q Query) (Found, error) {
 	v.table.mu.RLock()
 	defer v.table.mu.RUnlock()
@@ -89,10 +88,10 @@ func (v View) Find(q Query) (Found, error) {
 	return Found{rows: rows}, nil
 }
 
-// Empty returns whether nothing was found.
+// Empty reports whether no row was found.
 func (f Found) Empty() bool { return len(f.rows) == 0 }
 
-// Items returns the rows as search gives them.
+// Items returns the rows in search's form.
 func (f Found) Items() []Item {
 	items := make([]Item, len(f.rows))
 	for i, e := range f.rows {
@@ -101,12 +100,12 @@ func (f Found) Items() []Item {
 	return items
 }
 
-// Cut keeps a share of the rows, as when the answer of the database breaks off.
+// Cut keeps a share of the rows, as if the database's answer were incomplete.
 func (f Found) Cut(share float64) Found {
 	return Found{rows: f.rows[:int(float64(len(f.rows))*share)]}
 }
 
-// find returns the rows that match, in no order.
+// find returns the matching rows, in no order.
 func (v View) find(q Query) ([]*entry, error) {
 	matches, err := q.matcher()
 	if err != nil {
@@ -121,7 +120,7 @@ func (v View) find(q Query) ([]*entry, error) {
 	return found, nil
 }
 
-// candidates returns the rows of the kind that the query names, or all.
+// candidates returns the rows of the kind in the query, or all rows.
 func (t *Table) candidates(q Query) map[string]*entry {
 	for _, filter := range q.Filters {
 		if len(filter.Values) != 1 || filter.Values[0] == nil {
@@ -137,8 +136,8 @@ func (t *Table) candidates(q Query) map[string]*entry {
 	return t.rows
 }
 
-// Complete returns the distinct values of a property in the rows that match,
-// sorted. A limit of 0 is 1000, -1 none.
+// Complete returns the distinct values of a property in the matching rows, sorted. A limit of 0 stands for
+// 1000, and -1 for no limit.
 func (v View) Complete(property string, q Query, limit int) ([]string, error) {
 	v.table.mu.RLock()
 	defer v.table.mu.RUnlock()

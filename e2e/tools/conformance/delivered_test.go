@@ -18,12 +18,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// golden holds what delivery makes (*.delivered.json) of what is on the hub
-// (*.hub.json); its own tests keep the files true.
+// golden is the folder of hub Applications (*.hub.json) and of the delivered ones (*.delivered.json). The
+// tests of package payload keep the files current.
 var golden = filepath.Join("..", "..", "..", "propagation", "internal", "payload", "testdata", "golden")
 
-// byMeaning compares embedded JSON without its white space, and leaves out what
-// Argo CD only keeps in memory.
+// byMeaning compares embedded JSON without its white space, and ignores the field that Argo CD only has in
+// memory.
 var byMeaning = cmp.Options{
 	cmpopts.IgnoreUnexported(v1alpha1.ApplicationDestination{}),
 	cmp.Transformer("json", func(r runtime.RawExtension) (value any) {
@@ -36,14 +36,14 @@ var byMeaning = cmp.Options{
 	}),
 }
 
-// argoFinalizers are those that Argo CD handles.
+// argoFinalizers are the finalizers that Argo CD handles.
 var argoFinalizers = []string{
 	v1alpha1.ResourcesFinalizerName, v1alpha1.ForegroundPropagationPolicyFinalizer, v1alpha1.BackgroundPropagationPolicyFinalizer,
 	v1alpha1.PostDeleteFinalizerName, v1alpha1.PostDeleteFinalizerName + "/cleanup",
 }
 
-// Read with Argo CD's own types, what is delivered is what was written but for
-// its destination and what only the hub reads.
+// With Argo CD's own types, a delivered Application equals the hub Application, except for its destination
+// and for the fields that only the hub reads.
 func TestDeliveredIsWhatWasWritten(t *testing.T) {
 	for _, name := range goldens(t) {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestDeliveredIsWhatWasWritten(t *testing.T) {
 			if override := hub.Annotations["apps.open-cluster-management.io/destination-name"]; override != "" {
 				want.Spec.Destination.Name, want.Spec.Destination.Server = override, ""
 			}
-			if want.Spec.SourceHydrator != nil { // what the hub hydrates is what the cluster syncs
+			if want.Spec.SourceHydrator != nil { // the cluster syncs the source that the hub hydrates
 				source := want.Spec.GetSource()
 				want.Spec.Source, want.Spec.SourceHydrator = &source, nil
 			}
@@ -66,7 +66,7 @@ func TestDeliveredIsWhatWasWritten(t *testing.T) {
 			if diff := cmp.Diff(want.Operation, delivered.Operation); diff != "" {
 				t.Errorf("operation (-hub +delivered):\n%s", diff)
 			}
-			// One that Argo CD does not remove stays on the hub.
+			// A finalizer that Argo CD does not remove is not delivered.
 			want.Finalizers = slices.DeleteFunc(want.Finalizers, func(f string) bool { return !slices.Contains(argoFinalizers, f) })
 			if diff := cmp.Diff(want.Finalizers, delivered.Finalizers); diff != "" {
 				t.Errorf("finalizers (-hub +delivered):\n%s", diff)
@@ -86,7 +86,7 @@ func TestDeliveredIsWhatWasWritten(t *testing.T) {
 	}
 }
 
-// What Argo CD's types do not know arrives too, numbers and nulls as they were written.
+// Fields that Argo CD's types do not have are delivered too, with unchanged numbers and nulls.
 func TestUnknownFieldsArrive(t *testing.T) {
 	for _, name := range goldens(t) {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd/pattern"
 )
 
-// Which namespaces a project takes Applications from is what Argo CD says.
+// Our patterns permit the same namespaces for the Applications of a project as Argo CD.
 func TestSourceNamespacesAreArgoCDs(t *testing.T) {
 	namespaces := []string{"team", "team-a", "team-b", "my-team-a", "kube-system", "a", "1", "x-0"}
 	for _, one := range []string{

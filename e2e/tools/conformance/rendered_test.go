@@ -17,12 +17,12 @@ import (
 
 const deployed = "../../../deploy/rendered/"
 
-// manifestStatus is what the agent reports of one manifest.
+// manifestStatus returns the agent's status of one manifest.
 func manifestStatus(kind, namespace, name string, conditions ...string) string {
 	return fmt.Sprintf(`{"resourceMeta":{"kind":%q,"namespace":%q,"name":%q},"conditions":[%s]}`, kind, namespace, name, strings.Join(conditions, ","))
 }
 
-// said is a condition, of the work's generation where none is given.
+// said returns a condition. Its default generation is the generation of the ManifestWork.
 func said(conditionType, status, message string, generation ...int) string {
 	observed := 3
 	if len(generation) > 0 {
@@ -113,7 +113,7 @@ func TestHealthCheck(t *testing.T) {
 	}
 }
 
-// Argo CD reads the plugin's configuration, and calls it "ocm".
+// Argo CD can read the plugin's configuration, and the plugin's name is "ocm".
 func TestPluginConfiguration(t *testing.T) {
 	t.Setenv("ARGOCD_PLUGINSOCKFILEPATH", "/sockets")
 	config, err := plugin.ReadPluginConfig(deployed + "argocd")

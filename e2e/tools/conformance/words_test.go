@@ -77,7 +77,7 @@ func TestConstantsAreArgoCDs(t *testing.T) {
 			t.Errorf("we say %q, Argo CD %q", ours, theirs)
 		}
 	}
-	if argocd.HookSync != string(synccommon.HookTypeSync) { // another word of ours is spelt the same
+	if argocd.HookSync != string(synccommon.HookTypeSync) { // another constant of ours has the same value
 		t.Errorf("we say %q, Argo CD %q", argocd.HookSync, synccommon.HookTypeSync)
 	}
 	if argocd.SyncUnknown != string(v1alpha1.SyncStatusCodeUnknown) {
@@ -85,8 +85,7 @@ func TestConstantsAreArgoCDs(t *testing.T) {
 	}
 }
 
-// Every error and warning that Argo CD has a type for travels back, and none that
-// it has not.
+// contract.ConditionTypes contains exactly the types of Argo CD's errors and warnings.
 func TestConditionTypesAreComplete(t *testing.T) {
 	var theirs []string
 	for _, value := range constants(t, "ApplicationConditionType") {
@@ -103,7 +102,7 @@ func TestConditionTypesAreComplete(t *testing.T) {
 	}
 }
 
-// Argo CD shows a condition by the end of its type.
+// Argo CD shows a condition as an error or a warning by the end of its type.
 func TestOurConditionsAreShown(t *testing.T) {
 	for reason, isError := range map[status.Reason]bool{status.ApplyFailed: true, status.ApplicationUnreadable: true, status.ClusterUnreachable: false, status.ChangeUndelivered: false} {
 		o := status.Observation{Reason: reason}
@@ -137,7 +136,7 @@ func constants(t *testing.T, typeName string) []string {
 		named := false
 		if name, ok := spec.Type.(*ast.Ident); ok {
 			named = name.Name == typeName
-		} else { // the untyped ones are told by their name
+		} else { // untyped constants are identified by their names
 			named = strings.HasPrefix(spec.Names[0].Name, strings.TrimSuffix(typeName, "Type"))
 		}
 		if named && isLiteral {

@@ -3,7 +3,8 @@
 
 //go:build tools
 
-// Package next pins an Argo CD that is newer than the newest that builds here. Only its CustomResourceDefinitions are used.
+// Package next pins an Argo CD that is newer than the newest one that is built here. Only its
+// CustomResourceDefinitions and manifests are used.
 package next
 
 import (

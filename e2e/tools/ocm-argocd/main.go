@@ -1,8 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Program ocm is the parts of Open Cluster Management that the fleet runs, in one binary that is linked once. Its first two
-// arguments say which: "registration controller", "registration agent", "placement controller", "addon manager" or "work agent".
+// Program ocm contains the components of Open Cluster Management that the fleet runs, in one binary that is
+// linked once. Its first two arguments select one: "registration controller", "registration agent",
+// "placement controller", "addon manager" or "work agent".
 package main
 
 import (
@@ -21,7 +22,7 @@ import (
 	"open-cluster-management.io/ocm/pkg/features"
 )
 
-// parts make the command of a part. Only the one that runs is made: making one registers its feature gates.
+// parts create the commands. Only the selected one is created, because its creation registers feature gates.
 var parts = map[string]func() (*cobra.Command, error){
 	"registration controller": registrationController,
 	"registration agent":      command(spoke.NewRegistrationAgent),
@@ -63,7 +64,8 @@ func command(constructor func() *cobra.Command) func() (*cobra.Command, error) {
 	return func() (*cobra.Command, error) { return constructor(), nil }
 }
 
-// registrationController has its feature gates as global flags, which its constructor does not add.
+// registrationController returns its command with the feature gates as global flags, which the constructor
+// does not add.
 func registrationController() (*cobra.Command, error) {
 	if err := features.HubMutableFeatureGate.Add(feature.DefaultHubRegistrationFeatureGates); err != nil {
 		return nil, fmt.Errorf("add the feature gates of registration: %w", err)

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Program ocm is the agents of the oldest supported Open Cluster Management in one binary that is linked once. Its first two
-// arguments say which: "registration agent" or "work agent".
+// Program ocm contains the agents of the oldest supported Open Cluster Management in one binary that is
+// linked once. Its first two arguments select one: "registration agent" or "work agent".
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/ocm/pkg/cmd/spoke"
 )
 
-// parts make the command of a part. Only the one that runs is made: making one registers its feature gates.
+// parts create the commands. Only the selected one is created, because its creation registers feature gates.
 var parts = map[string]func() *cobra.Command{
 	"registration agent": spoke.NewRegistrationAgent,
 	"work agent":         spoke.NewWorkAgent,

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package before builds the release before this checkout, which deploy/release/previous names, from
-// the checkout's history: its sources, and the product's binaries.
+// Package before builds the previous release of this checkout, which deploy/release/previous names, from the
+// checkout's history: its sources, and the product's binaries.
 package before
 
 import (
@@ -22,22 +22,22 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// RequiredVariable makes it an error, when it is set, that the history lacks the
-// release before: continuous integration must not test less without anybody noticing.
+// RequiredVariable is an environment variable. If it is set, a missing previous release is an error, so that
+// continuous integration does not silently test less.
 const RequiredVariable = "PREVIOUS_REQUIRED"
 
-// Release is the release before this checkout.
+// Release is the previous release of this checkout.
 type Release struct {
-	// Version is what its containers report.
+	// Version is the version that its containers report.
 	Version string
-	// Root has its sources, and its binaries below bin/product after [Release.Build].
+	// Root is the folder of its sources, with its binaries below bin/product after [Release.Build].
 	Root string
-	// Missing is why the history does not have the release, as in a shallow clone or an unpacked
-	// archive, or "". If it is not empty, Root is this checkout, which replaces the release.
+	// Missing is why the history does not have the release, as in a shallow clone or an unpacked archive. If
+	// it is not empty, Root is this checkout, which replaces the release.
 	Missing string
 }
 
-// Open returns the release before, its sources unpacked below bin/before once.
+// Open returns the previous release. It unpacks the sources below bin/before once.
 func Open(ctx context.Context) (*Release, error) {
 	root := testkit.Root()
 	version, revision, err := read(filepath.Join(root, "deploy", "release", "previous"))
@@ -89,7 +89,7 @@ func (r *Release) Build(ctx context.Context) error {
 	return nil
 }
 
-// read returns the version and the revision of the one line that is no comment.
+// read returns the version and the revision in the first line that is no comment.
 func read(path string) (version, revision string, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -103,10 +103,10 @@ func read(path string) (version, revision string, err error) {
 	return "", "", fmt.Errorf("%s has no line with a version and a tag or commit", path)
 }
 
-// resolve returns the commit of a revision that the checkout at root has.
+// resolve returns the commit of a revision in the checkout at root.
 func resolve(ctx context.Context, root, revision string) (string, error) {
 	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
-		return "", err // not even when a folder above it is of some other repository
+		return "", err // a folder above root may belong to another repository
 	}
 	cmd := exec.CommandContext(ctx, "git", "-C", root, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
 	out, err := cmd.Output()
@@ -133,8 +133,7 @@ func archive(ctx context.Context, root, commit, folder string) error {
 	return nil
 }
 
-// lock waits for other programs that use the folder, which it makes, and keeps them out
-// until release.
+// lock creates a folder and waits for other programs that use it. It keeps them out until release is called.
 func lock(folder string) (release func(), err error) {
 	defer must.Return(&err)
 	must.OK(os.MkdirAll(folder, 0o755))

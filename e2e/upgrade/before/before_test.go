@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// checkout makes a folder with files the working directory, as the root of a checkout
-// that upgrades revision.
+// checkout creates a folder with the files of a checkout that upgrades from revision, and makes it the
+// working directory.
 func checkout(t *testing.T, revision string) (root string) {
 	t.Helper()
 	root = t.TempDir()

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package audit counts the product's requests to an API server. The audit log has every request by
+// Package audit counts the product's requests to an API server. The audit log contains every request by
 // account, with microseconds, and needs no watch.
 package audit
 
@@ -42,12 +42,11 @@ type Entry struct {
 	Done time.Time
 }
 
-// writes are the verbs that change something.
+// writes are the verbs that change an object.
 var writes = map[string]bool{"create": true, "update": true, "patch": true, "delete": true, "deletecollection": true}
 
-// Write reports whether the request would change an object of the hub. The Lease of a leader, and
-// the Event of client-go about it in the Lease's namespace, do not count. The reviews of who reads
-// metrics do not count either.
+// Write reports whether the request changes an object of the hub. The Lease of a leader, and client-go's
+// Event about it in the Lease's namespace, do not count. The access reviews for metrics do not count either.
 func (e *Entry) Write(own string) bool {
 	switch {
 	case e.Resource == "leases", e.Resource == "tokenreviews", e.Resource == "subjectaccessreviews",
@@ -57,7 +56,7 @@ func (e *Entry) Write(own string) bool {
 	return writes[e.Verb]
 }
 
-// line is the part of an audit event that is read.
+// line is the part of an audit event that [Parse] reads.
 type line struct {
 	Stage string `json:"stage"`
 	Verb  string `json:"verb"`
@@ -77,8 +76,8 @@ type line struct {
 	Time time.Time `json:"stageTimestamp"`
 }
 
-// Parse parses one line of an audit log. ok is false for a second line about one request: the end
-// of a watch.
+// Parse parses one line of an audit log. ok is false for a second line about one request, such as the end of
+// a watch.
 func Parse(raw []byte) (e Entry, ok bool, err error) {
 	var l line
 	if err := json.Unmarshal(raw, &l); err != nil {

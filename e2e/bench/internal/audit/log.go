@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// Log is an audit log that grows. What was added is read when it is asked for, by one goroutine at a time.
+// Log is an audit log that grows. Its methods read the added lines, and one goroutine at a time may call
+// them.
 type Log struct {
 	path    string
 	file    *os.File
 	reader  *bufio.Reader
-	partial []byte // the beginning of a line that is not whole yet
+	partial []byte // the beginning of an incomplete line
 	entries []Entry
 	err     error
 }
@@ -34,7 +35,7 @@ func (l *Log) Close() error {
 	return l.file.Close()
 }
 
-// read takes in what is there.
+// read parses the lines that the API server has added.
 func (l *Log) read() {
 	if l.file == nil && l.err == nil {
 		file, err := os.Open(l.path)
@@ -58,7 +59,7 @@ func (l *Log) read() {
 	}
 }
 
-// Mark returns a place in the log for [Log.Since].
+// Mark returns a position in the log for [Log.Since].
 func (l *Log) Mark() int {
 	l.read()
 	return len(l.entries)
@@ -76,7 +77,7 @@ func (l *Log) Since(mark int, match func(*Entry) bool) ([]Entry, error) {
 	return found, l.err
 }
 
-// Last returns when the last request that matches was answered; zero when none was.
+// Last returns when the last matching request was answered, or the zero time if no request matches.
 func (l *Log) Last(match func(*Entry) bool) time.Time {
 	l.read()
 	for i := len(l.entries) - 1; i >= 0; i-- {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The log appears late and its lines come in pieces; none is lost or read twice.
+// The log file appears late and its lines arrive in pieces. The reader loses no line and reads none twice.
 func TestLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l := Open(path)
@@ -41,7 +41,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A log that cannot be understood is an error, not an idle fleet.
+// A log that is not JSON is an error and not an idle fleet.
 func TestLog_unreadable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	if err := os.WriteFile(path, []byte("not json\n"), 0o600); err != nil {

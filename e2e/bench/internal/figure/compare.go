@@ -5,19 +5,19 @@ package figure
 
 import "fmt"
 
-// usualNoise is the factor by which repeated runs differ, by unit. Units that are not
-// here depend on how fast the machine is, and are not compared.
+// usualNoise is the factor by which repeated runs differ, by unit. Other units depend on the speed of the
+// machine, and [Worse] does not compare them.
 var usualNoise = map[string]float64{
 	"×":   1.35,
 	"MiB": 1.12,
-	"KB":  1.15, // memory, too, less what the program has by itself
+	"KB":  1.15, // memory of the Applications, without the program's own memory
 	"":    1,
 }
 
-// Worse returns the rows of now that are worse than those of before, beyond the noise of repeated
-// runs. It compares ratios, counts and memory, which mean the same on every machine. Beside has the
-// earlier value. A row that before does not have is new and not worse. A row that now does not have
-// is returned, because nothing measures it any more.
+// Worse returns the rows of now that are worse than those of before, beyond the noise of repeated runs. It
+// compares ratios, counts and memory, which mean the same on every machine. Beside has the earlier value. A
+// row that before does not have is new and not worse. Worse also returns each row that now does not have,
+// because nothing measures it any more.
 func Worse(before, now *Results) []Row {
 	found := map[string]Row{}
 	for _, r := range now.Rows {

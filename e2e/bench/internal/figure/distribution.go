@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package figure has the results of a benchmark: distributions, rows with their targets, the table
-// and the file. It is pure.
+// Package figure contains the results of a benchmark: distributions, rows with their targets, the table and
+// the file. It is pure.
 package figure
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Distribution is a set of times, in milliseconds, sorted.
+// Distribution is a sorted list of times in milliseconds.
 type Distribution []float64
 
 // NewDistribution returns the distribution of durations.

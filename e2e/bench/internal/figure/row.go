@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Comparison is the side of its target on which a value has to be.
+// Comparison is how a value must relate to its target.
 type Comparison string
 
 // Comparisons.
@@ -22,16 +22,16 @@ const (
 
 // Row is one figure.
 type Row struct {
-	// What was measured.
+	// What names the measurement.
 	What string `json:"what"`
-	// Value that was found, in Unit.
+	// Value is the measured value, in Unit.
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit,omitempty"`
-	// Comparison and Target are the aim of the value.
+	// Comparison and Target are the target of the value.
 	Comparison Comparison `json:"comparison,omitempty"`
 	Target     float64    `json:"target,omitempty"`
-	// Noise is the factor by which repeated runs of the same sources differed, 0: the
-	// unit's usual one.
+	// Noise is the factor by which repeated runs of the same sources differed. 0 stands for the unit's usual
+	// noise.
 	Noise float64 `json:"noise,omitempty"`
 	// Beside has the baseline and the absolute values of the measurement.
 	Beside string `json:"beside,omitempty"`
@@ -48,7 +48,7 @@ func (r Row) Verdict() string {
 	return "missed"
 }
 
-// Number spells a value with three significant digits, whole numbers as they are.
+// Number formats a value with three significant digits, and whole numbers completely.
 func Number(v float64) string {
 	if v == float64(int64(v)) && v < 1e15 && v > -1e15 {
 		return strconv.FormatInt(int64(v), 10)

@@ -9,8 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// Table lays rows out as text, one line each, in Markdown that also reads well on
-// a terminal.
+// Table formats rows as a Markdown table with one line each, which is also readable on a terminal.
 func Table(rows []Row) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hub is a client of an API server with as little overhead as possible. So its rate is the
-// server's own limit, and its cost does not disturb other measurements.
+// Package hub is a client of an API server with as little overhead as possible. So its rate is the server's
+// limit, and its cost does not disturb other measurements.
 package hub
 
 import (
@@ -20,11 +20,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Workers is how many requests are in flight at a time. More do not make an API
-// server with its etcd on the same machine any faster.
+// Workers is the number of parallel requests. More requests do not make an API server with etcd on the same
+// machine faster.
 const Workers = 32
 
-// metadataOnly asks for the metadata of a list's objects.
+// metadataOnly requests the metadata of a list's objects.
 const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 // Client sends bytes. It has no rate limit, no retries and no decoding.
@@ -33,7 +33,7 @@ type Client struct {
 	http *http.Client
 }
 
-// New returns a client for the server of config. As for the product, nothing is compressed.
+// New returns a client for the server of config. It uses no compression, like the product.
 func New(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true
@@ -44,8 +44,7 @@ func New(config *rest.Config) (*Client, error) {
 	return &Client{base: config.Host, http: client}, nil
 }
 
-// send returns the response to a request, and the caller closes its body. A status other than
-// success is an error.
+// send returns the body of a successful response, and the caller closes it. Other responses are errors.
 func (c *Client) send(ctx context.Context, method, path, accept string, body []byte) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -80,7 +79,7 @@ func (c *Client) decode(ctx context.Context, method, path, accept string, body [
 	return nil
 }
 
-// Discard sends a request and drops the answer; it returns its size.
+// Discard sends a request, drops the answer and returns the answer's size.
 func (c *Client) Discard(ctx context.Context, method, path string, body []byte) (int64, error) {
 	answer, err := c.send(ctx, method, path, "application/json", body)
 	if err != nil {
@@ -90,7 +89,7 @@ func (c *Client) Discard(ctx context.Context, method, path string, body []byte) 
 	return io.Copy(io.Discard, answer)
 }
 
-// Do sends a request and reads the answer into out.
+// Do sends a request and decodes the answer into out.
 func (c *Client) Do(ctx context.Context, method, path string, body []byte, out any) error {
 	return c.decode(ctx, method, path, "application/json", body, out)
 }
@@ -123,8 +122,8 @@ type Event struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// Watch reports every change of the objects at path from now on, with the moment
-// at which it arrived, until ctx ends. It returns once the server has answered.
+// Watch reports every change of the objects at path from now on, with its time of arrival, until ctx ends.
+// Watch returns when the server has answered.
 func (c *Client) Watch(ctx context.Context, path string, report func(Event, time.Time)) (ended <-chan error, err error) {
 	var list struct {
 		Metadata struct {
@@ -157,14 +156,14 @@ func (c *Client) Watch(ctx context.Context, path string, report func(Event, time
 	return done, nil
 }
 
-// Parallel runs work for 0 to n-1, [Workers] at a time, and returns the first
-// error after which nothing new is begun.
+// Parallel runs work for 0 to n-1, [Workers] at a time, and returns the first error. After an error it starts
+// no further work.
 func Parallel(ctx context.Context, n int, work func(ctx context.Context, i int) error) error {
 	group, running := errgroup.WithContext(ctx)
 	group.SetLimit(Workers)
 	for i := 0; i < n && running.Err() == nil; i++ {
 		group.Go(func() error {
-			if err := running.Err(); err != nil { // it ended while this one waited for its turn
+			if err := running.Err(); err != nil { // an error occurred while this one waited
 				return err
 			}
 			return work(running, i)

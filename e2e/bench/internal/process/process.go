@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process reads what a process of this machine has used, from /proc.
+// Package process reads the resource usage of a process on this machine, from /proc.
 package process
 
 import (
@@ -12,11 +12,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// Usage is what a process has used since it started, and its memory.
+// Usage is the processor time of a process since its start, and its memory.
 type Usage struct {
 	// CPU is user and system time of all its threads.
 	CPU time.Duration
-	// Resident is the memory that it holds now, Peak the most that it ever held, in bytes.
+	// Resident is its memory now, and Peak the largest memory so far, in bytes.
 	Resident, Peak int64
 }
 

@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// Patience bounds a wait that ought to end: the longest is for 30,000 ManifestWorks.
+	// Patience limits each wait. The longest one is for 30,000 ManifestWorks.
 	Patience = 10 * time.Minute
-	// Silence is how long the product writes nothing before a fleet is idle. Once nothing
-	// changes any more, no report is held back for as long.
+	// Silence is how long the product must write nothing before the fleet counts as idle. Once nothing
+	// changes any more, aggregation delays no report for so long.
 	Silence = 4 * time.Second
 )
 
-// Throughput is how much was done in how long.
+// Throughput is an amount of work and its duration.
 type Throughput struct {
 	Done int
 	Took time.Duration
 }
 
-// Add adds what was done in a time.
+// Add adds work and its duration.
 func (p *Throughput) Add(done int, took time.Duration) {
 	p.Done += done
 	p.Took += took
 }
 
-// PerSecond returns the rate, 0 when nothing was done.
+// PerSecond returns the rate, or 0 if there was no work.
 func (p Throughput) PerSecond() float64 {
 	if p.Took <= 0 {
 		return 0
@@ -36,7 +36,7 @@ func (p Throughput) PerSecond() float64 {
 	return float64(p.Done) / p.Took.Seconds()
 }
 
-// Median returns the middle one of a few durations.
+// Median returns the median of a few durations.
 func Median(durations []time.Duration) time.Duration {
 	return slices.Sorted(slices.Values(durations))[len(durations)/2]
 }
@@ -44,7 +44,7 @@ func Median(durations []time.Duration) time.Duration {
 // Mebibytes returns bytes in MiB.
 func Mebibytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
-// Round rounds a duration to what a reader compares.
+// Round rounds a duration for a reader.
 func Round(d time.Duration) time.Duration {
 	if d < time.Second {
 		return d.Round(time.Millisecond)

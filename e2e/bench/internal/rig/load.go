@@ -23,14 +23,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Pulled selects what propagation writes.
+// Pulled selects the ManifestWorks and Applications of propagation.
 const Pulled = "?labelSelector=" + contract.PullLabel + "%3Dtrue"
 
-// trickleReports is the highest number of reports that a steady load changes. How long a change
-// waits, and how many changes share a write, depends on the rate of changes of its report.
+// trickleReports is the highest number of reports that a steady load changes. The rate of changes of a report
+// decides how long a change waits, and how many changes share a write.
 const trickleReports = 10
 
-// Load plays what surrounds the product on the hub and at the edge.
+// Load acts as the components around the product, on the hub and on the managed clusters.
 type Load struct {
 	Hub      *hub.Client
 	Size     Size
@@ -38,26 +38,26 @@ type Load struct {
 	setUIDs  map[string]string
 	Apps     []*Application
 	revision int
-	Degraded bool // agents report trouble from now on
+	Degraded bool // agents report Degraded from now on
 }
 
 func newLoad(at *hub.Client, size Size) *Load {
-	// The same choices in every run.
+	// A fixed seed: each run makes the same choices.
 	return &Load{Hub: at, Size: size, Random: rand.New(rand.NewPCG(1, 2)), setUIDs: map[string]string{}}
 }
 
-// Application is a simulated Application and its work.
+// Application is a simulated Application and its ManifestWork.
 type Application struct {
 	Set, Cluster string
 	Work         string
 	Generation   int64
-	Revision     string // that its managed cluster last reported
+	Revision     string // the last one that its managed cluster reported
 }
 
-// Name is the hub Application's.
+// Name returns the name of the hub Application.
 func (a *Application) Name() string { return simulate.ApplicationName(a.Set, a.Cluster) }
 
-// Path is the work's on the API server.
+// Path returns the path of the ManifestWork on the API server.
 func (a *Application) Path() string { return simulate.WorksIn(a.Cluster) + "/" + a.Work }
 
 type metadata struct {
@@ -66,7 +66,7 @@ type metadata struct {
 	Generation int64  `json:"generation"`
 }
 
-// AddSet creates an ApplicationSet and remembers its UID.
+// AddSet creates an ApplicationSet and stores its UID.
 func (l *Load) AddSet(ctx context.Context, name string) error {
 	var created struct {
 		Metadata metadata `json:"metadata"`
@@ -86,8 +86,8 @@ func (l *Load) AddClusters(ctx context.Context, names []string) error {
 	})
 }
 
-// AddApplications creates, for the clusters from first to last, what OCM's placement
-// and the ApplicationSet controller would create.
+// AddApplications creates, for the clusters from first to before last, the objects that OCM's placement and
+// the ApplicationSet controller would create.
 func (l *Load) AddApplications(ctx context.Context, first, last int) (err error) {
 	defer must.Return(&err)
 	clusters := ClusterNames(first, last)
@@ -105,7 +105,7 @@ func (l *Load) AddApplications(ctx context.Context, first, last int) (err error)
 	})
 }
 
-// decide makes the placement select the clusters from 0 to last.
+// decide makes the Placement select the clusters from 0 to before last.
 func (l *Load) decide(ctx context.Context, last int) error {
 	for n := 0; n*simulate.DecisionSize < last; n++ {
 		name, body := simulate.Decision(n)
@@ -129,7 +129,7 @@ func ClusterNames(first, last int) []string {
 	return names
 }
 
-// LearnWorks reads names and generations of the works of all Applications.
+// LearnWorks reads the names and generations of the ManifestWorks of all Applications.
 func (l *Load) LearnWorks(ctx context.Context) error {
 	var list struct {
 		Items []struct {
@@ -157,17 +157,17 @@ func (l *Load) LearnWorks(ctx context.Context) error {
 	return nil
 }
 
-// Change is a new revision that an Application is about to run.
+// Change is a new revision that an Application will report.
 type Change struct {
 	*Application
 	Revision string
-	// Before is closed when the Application's previous change was sent. It is nil if there is none.
-	// Sent is closed when this one was sent.
+	// Before is closed when the Application's previous change was sent, and is nil for the first change. Sent
+	// is closed when this change was sent.
 	Before, Sent chan struct{}
 }
 
-// Draw chooses n Applications among apps, none again before all have had their
-// turn, and a new revision for each.
+// Draw chooses n of the Applications in random order, each with a new revision. It chooses an Application
+// again only after all others.
 func (l *Load) Draw(apps []*Application, n int) []Change {
 	changes := make([]Change, n)
 	order := l.Random.Perm(len(apps))
@@ -182,7 +182,7 @@ func (l *Load) Draw(apps []*Application, n int) []Change {
 	return changes
 }
 
-// Send reports a change, after the Application's change before it.
+// Send reports a change after the previous change of the Application.
 func (l *Load) Send(ctx context.Context, c Change) error {
 	defer close(c.Sent)
 	if c.Before != nil {
@@ -195,13 +195,13 @@ func (l *Load) Send(ctx context.Context, c Change) error {
 	return l.Report(ctx, c.Application, c.Revision)
 }
 
-// SendPaced reports so many changes a second.
+// SendPaced reports perSecond changes a second.
 func (l *Load) SendPaced(ctx context.Context, changes []Change, perSecond float64) {
 	must.OK(Paced(ctx, len(changes), perSecond, func(ctx context.Context, i int) error { return l.Send(ctx, changes[i]) }))
 }
 
-// Paced calls work for 0 to n-1, perSecond times a second; a call that takes longer
-// than that does not hold up the next. It returns the first error.
+// Paced calls work for 0 to n-1, perSecond times a second. A slow call does not delay the next one. Paced
+// returns the first error.
 func Paced(ctx context.Context, n int, perSecond float64, work func(ctx context.Context, i int) error) error {
 	tick := time.NewTicker(time.Duration(float64(time.Second) / perSecond))
 	defer tick.Stop()
@@ -217,7 +217,7 @@ func Paced(ctx context.Context, n int, perSecond float64, work func(ctx context.
 	return group.Wait()
 }
 
-// Report plays the work agent: it reports that an Application runs a new revision.
+// Report acts as the work agent: it reports that an Application runs a new revision.
 func (l *Load) Report(ctx context.Context, a *Application, revision string) error {
 	feedback := simulate.Healthy(revision)
 	if l.Degraded {
@@ -226,13 +226,13 @@ func (l *Load) Report(ctx context.Context, a *Application, revision string) erro
 	return l.Hub.Merge(ctx, a.Path()+"/status", simulate.WorkStatus(a.Set, a.Cluster, a.Generation, feedback))
 }
 
-// NextRevision returns a revision that no Application has had.
+// NextRevision returns an unused revision.
 func (l *Load) NextRevision() string {
 	l.revision++
 	return simulate.Revision(l.revision)
 }
 
-// ReportAll reports a new revision, the same for each.
+// ReportAll reports the same new revision for each Application.
 func (l *Load) ReportAll(ctx context.Context, apps []*Application) error {
 	revision := l.NextRevision()
 	for _, a := range apps {

@@ -20,10 +20,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Client is for the binaries' own endpoints on loopback.
+// Client sends requests to the binaries' own endpoints on loopback.
 var Client = &http.Client{Timeout: time.Minute}
 
-// Product is the product's binaries, and the servers below them.
+// Product is the product's binaries, and the servers that they use.
 type Product struct {
 	Fleet  *env.Fleet
 	Search *search.Server
@@ -38,14 +38,14 @@ func (p *Product) Launch(ctx context.Context, names ...string) {
 	}
 }
 
-// arguments are what the bench needs beyond the shipped flags.
+// arguments returns the flags that the benchmark needs in addition to the shipped ones.
 func (p *Product) arguments(name string) []string {
 	if name == env.ResourceSync {
 		// resourcesync's own metric has the duration of a poll
 		return []string{"--metrics-secure=false", "--search-url=" + p.Search.URL(), "--search-ca-file=" + p.Search.CAFile(), "--search-token-file=" + p.tokenFile}
 	}
-	// On a machine that is full to the brim a leader may not get a renewal through
-	// in time, and then rightly ends. It renews as often as ever.
+	// On a fully loaded machine a leader may fail to renew in time, and then rightly exits. The interval of
+	// renewals is unchanged.
 	return []string{"--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=110s"}
 }
 
@@ -54,18 +54,17 @@ func (p *Product) Process(name string) *env.Process {
 	return must.Get(p.Fleet.Processes.Get(name + "-0"))
 }
 
-// Halt stops binaries and waits for their end.
+// Halt stops binaries and waits until they have exited.
 func (p *Product) Halt(ctx context.Context, names ...string) {
 	for _, name := range names {
 		must.OK(p.Process(name).Stop(ctx))
 	}
 }
 
-// readyPause is how often readiness is asked for; figures are no finer than this.
+// readyPause is the interval of readiness checks, and so the resolution of the figures.
 const readyPause = 5 * time.Millisecond
 
-// Resume starts binaries again and waits until they are ready. It returns how long
-// that took.
+// Resume starts binaries again and waits until they are ready. It returns the duration.
 func (p *Product) Resume(ctx context.Context, names ...string) time.Duration {
 	began := time.Now()
 	for _, name := range names {
@@ -102,7 +101,7 @@ func request(ctx context.Context, by *http.Client, url, token string, header htt
 	return Authorized(by, r, token)
 }
 
-// Authorized sends a request with a token, "" for none. An answer that is not 200 is an error.
+// Authorized sends a request with a token, "" for none. A status other than 200 is an error.
 func Authorized(by *http.Client, r *http.Request, token string) (*http.Response, error) {
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -117,7 +116,7 @@ func Authorized(by *http.Client, r *http.Request, token string) (*http.Response,
 	return response, nil
 }
 
-// Usages reads what binaries have used.
+// Usages returns the resource usage of binaries.
 func (p *Product) Usages(names ...string) map[string]process.Usage {
 	all := map[string]process.Usage{}
 	for _, name := range names {
@@ -126,13 +125,13 @@ func (p *Product) Usages(names ...string) map[string]process.Usage {
 	return all
 }
 
-// ServerUsage reads what the hub's API server has used.
+// ServerUsage returns the resource usage of the hub's API server.
 func (p *Product) ServerUsage() process.Usage {
 	return must.Get(process.Of(must.Get(p.Fleet.Processes.Get("hub-apiserver")).PID()))
 }
 
-// Metrics returns the values, at one moment, of metrics without labels of a binary
-// that serves them in plain text.
+// Metrics returns the values, at one moment, of metrics without labels. The binary must serve them without
+// TLS.
 func (p *Product) Metrics(ctx context.Context, binary string, names ...string) ([]float64, error) {
 	body, err := Visit(ctx, "http://"+p.Process(binary).Flag("metrics-bind-address")+"/metrics", "", nil)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rig has the hub, the load and the binaries that the benchmark measures.
+// Package rig contains the hub, the load and the binaries that the benchmark measures.
 package rig
 
 import (
@@ -25,22 +25,22 @@ import (
 )
 
 const (
-	// SearchToken is the token of resourcesync for search.
+	// SearchToken is resourcesync's token for search.
 	SearchToken = "bench"
-	// baselineSpread is over how many namespaces, as over clusters.
+	// baselineSpread is the number of namespaces of the baseline. They correspond to clusters.
 	baselineSpread = 10
 )
 
 // Options are the settings of a run.
 type Options struct {
 	Size Size
-	// Progress gets a line for each thing that happens.
+	// Progress receives a line for each event.
 	Progress func(line string)
-	// Only are the phases to run once the fleet is there, by their keys; none: all.
+	// Only are the keys of the phases to run after the fleet exists. Empty means all phases.
 	Only []string
 }
 
-// Rig is a run: what is measured, and what the figures share.
+// Rig is a run of the benchmark, with the state that the figures share.
 type Rig struct {
 	Options
 	Began   time.Time
@@ -50,19 +50,19 @@ type Rig struct {
 
 	Load    *Load
 	Product *Product
-	// Empty is the memory of the binaries before there was an Application.
+	// Empty is the memory of the binaries before the first Application.
 	Empty map[string]process.Usage
-	// works that the baseline writes; no binary delivers or mirrors them
+	// Baseline is the ManifestWorks of the baseline. No binary delivers or mirrors them.
 	Baseline Baseline
 }
 
-// Binaries are the binaries of the product. Followers are the ones that watch the hub.
+// Followers are the binaries that watch the hub. Binaries are all binaries of the product.
 var (
 	Followers = []string{env.Propagation, env.Aggregation}
 	Binaries  = append(Followers[:2:2], env.ResourceSync)
 )
 
-// Start starts the hub and search; none of the product's binaries runs yet.
+// Start starts the hub and search, and none of the product's binaries.
 func (b *Rig) Start(ctx context.Context) {
 	path := func(name string) string { return filepath.Join(b.Folder, name) }
 	must.OK(os.WriteFile(path("audit-policy.json"), must.Get(audit.Policy(env.ProductNamespace, BaselineNamespaces())), 0o600))
@@ -79,7 +79,7 @@ func (b *Rig) Start(ctx context.Context) {
 	}))
 }
 
-// Close stops what [Rig.Start] started.
+// Close stops everything that [Rig.Start] started.
 func (b *Rig) Close() (err error) {
 	if b.Product == nil {
 		return nil
@@ -107,12 +107,12 @@ func (b *Rig) Row(r figure.Row) {
 	b.Say("  %s: %s %s %s (%s)", r.What, figure.Number(r.Value), r.Unit, r.Verdict(), r.Beside)
 }
 
-// AtMost returns a figure with its upper limit and its baseline.
+// AtMost returns a figure with an upper limit and a text about its baseline.
 func AtMost(target float64, unit, what string, value float64, beside string, args ...any) figure.Row {
 	return figure.Row{What: what, Value: value, Unit: unit, Comparison: figure.AtMost, Target: target, Beside: fmt.Sprintf(beside, args...)}
 }
 
-// Only removes the target of a row unless the run has one.
+// Only removes the target of a row unless has is true.
 func Only(has bool, r figure.Row) figure.Row {
 	if !has {
 		r.Comparison, r.Target = figure.Informative, 0
@@ -120,7 +120,7 @@ func Only(has bool, r figure.Row) figure.Row {
 	return r
 }
 
-// AwaitNoWrites waits until the product has written nothing for a while.
+// AwaitNoWrites waits until the product has written nothing for the given time.
 func (b *Rig) AwaitNoWrites(ctx context.Context, silence time.Duration) {
 	began := time.Now()
 	must.OK(env.WaitFor(ctx, Patience, "the product to write nothing", func(context.Context) (bool, string) {
@@ -132,7 +132,7 @@ func (b *Rig) AwaitNoWrites(ctx context.Context, silence time.Duration) {
 	}))
 }
 
-// AwaitStatuses waits until every hub Application has what its managed cluster reported.
+// AwaitStatuses waits until every hub Application has the status that its managed cluster reported.
 func (b *Rig) AwaitStatuses(ctx context.Context) {
 	b.AwaitNoWrites(ctx, Silence)
 	must.OK(env.WaitFor(ctx, Patience, "every hub Application to have the reported status", func(ctx context.Context) (bool, string) {
@@ -141,7 +141,7 @@ func (b *Rig) AwaitStatuses(ctx context.Context) {
 	}))
 }
 
-// wrong counts the hub Applications whose status differs from the report.
+// wrong counts the hub Applications whose status differs from the reported one, and returns an example.
 func (b *Rig) wrong(ctx context.Context) (count int, example string, err error) {
 	var list struct {
 		Items []struct {
@@ -173,7 +173,7 @@ func (b *Rig) wrong(ctx context.Context) (count int, example string, err error) 
 	return count, example, nil
 }
 
-// Write matches requests that change something of the fleet's.
+// Write matches requests that change an object of the fleet.
 func Write(e *audit.Entry) bool { return e.Write(env.ProductNamespace) }
 
 // By matches the successful requests of a binary for a verb and a resource.
@@ -183,14 +183,14 @@ func By(binary, verb, resource string) func(*audit.Entry) bool {
 	}
 }
 
-// Requests by which the product does its work.
+// These requests are the main work of the product.
 var (
 	Creations = By(env.Propagation, "create", "manifestworks")
 	Mirrors   = By(env.Propagation, "patch", "applications")
 	Reports   = By(env.Aggregation, "update", "multiclusterapplicationsetreports")
 )
 
-// Await waits until the log has n requests that match since a mark.
+// Await waits until the log has n matching requests since a mark.
 func (b *Rig) Await(ctx context.Context, what string, mark, n int, match func(*audit.Entry) bool) []audit.Entry {
 	var found []audit.Entry
 	must.OK(env.WaitFor(ctx, Patience, what, func(context.Context) (bool, string) {
@@ -201,12 +201,12 @@ func (b *Rig) Await(ctx context.Context, what string, mark, n int, match func(*a
 	return found
 }
 
-// Since returns the requests since a mark that match.
+// Since returns the matching requests since a mark.
 func (b *Rig) Since(mark int, match func(*audit.Entry) bool) []audit.Entry {
 	return must.Get(b.Audit.Since(mark, match))
 }
 
-// Kinds describes the kinds of requests and their numbers, as the end of a text.
+// Kinds returns the number of requests of each kind, as the end of a text.
 func Kinds(entries []audit.Entry) string {
 	count := map[string]int{}
 	for i := range entries {
@@ -231,8 +231,8 @@ func Span(entries []audit.Entry) (first, last time.Time) {
 	return first, last
 }
 
-// Baseline is what the API server alone can do: ManifestWorks with the same bytes as propagation's,
-// without the labels by which the product would select them.
+// Baseline measures the limit of the API server alone. Its ManifestWorks have the same bytes as
+// propagation's, without the labels by which the product would select them.
 type Baseline struct {
 	Template map[string]any
 	Works    int

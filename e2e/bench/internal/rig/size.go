@@ -10,42 +10,42 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// Size is how much a run simulates and how long it measures.
+// Size is the size of the simulated fleet and the duration of the measurements.
 type Size struct {
 	Name string
-	// Clusters with one Application each of every set.
+	// Clusters is the number of clusters, each with one Application of every one of the Sets ApplicationSets.
 	Clusters, Sets int
-	// Stages are the shares of the clusters that exist when costs are measured. The last one is 1.
-	// Cold delivery and the burst belong to the last step.
+	// Stages are the shares of the clusters that exist when costs are measured. The last one is 1. Cold
+	// delivery and the burst of first statuses belong to the last stage.
 	Stages []float64
 	// Storm is the highest number of first statuses in one burst.
 	Storm int
-	// Burst is how many changes of one report come at once.
+	// Burst is the number of simultaneous changes of one report.
 	Burst int
-	// Changes is how many changes latencies are measured over, 5 each second.
+	// Changes is the number of changes for measuring latencies, at 5 a second.
 	Changes int
-	// Lone is how many changes of reports that were quiet are timed, WideLone how many of
-	// the one wide report.
+	// Lone is the number of measured changes of reports that were idle. WideLone is the number for the one
+	// wide report.
 	Lone, WideLone int
 	// Trickle is the number of changes for measuring the cost of a steady load.
 	Trickle int
 	// CostChanges is the number of changes for measuring costs.
 	CostChanges int
-	// Idle is how long the idle fleet is watched.
+	// Idle is how long the idle fleet is observed.
 	Idle time.Duration
 	// SearchClusters is the highest number of clusters in search. Each Application has 10
 	// resources.
 	SearchClusters int
 	// WideReport is the number of clusters of the one wide report.
 	WideReport int
-	// Restart is how many times as long as a bare LIST a warm restart may take.
+	// Restart is the longest warm restart, as a multiple of a bare LIST.
 	Restart float64
-	// PerApplication is how many KB (1,000 bytes) of memory a binary may use for each Application.
-	// nil: the target is for all of its memory.
+	// PerApplication is how many KB (1,000 bytes) of memory a binary may use for each Application. If it is
+	// nil, the target is for the whole memory.
 	PerApplication map[string]float64
-	// APIServer is the environment of the hub's API server beyond what every process has.
+	// APIServer are additional environment variables of the hub's API server.
 	APIServer []string
-	// Without are the keys of phases that are left out unless they are asked for.
+	// Without are the keys of phases that run only if they are requested.
 	Without []string
 }
 
@@ -68,28 +68,28 @@ func Sizes() []Size {
 	}
 }
 
-// warmRestart is what a warm restart may take at most, against a bare LIST, where reading the
-// fleet is not all that it does.
+// warmRestart is the longest warm restart, as a multiple of a bare LIST, where a restart does more than
+// reading the fleet.
 const warmRestart = 3
 
-// xlarge is 50,000 Applications, on a machine with two cores and 24 GiB in some 45 minutes.
-// Half of that is until all are there with a status, at a hundred first statuses a second.
+// xlarge has 50,000 Applications and takes about 45 minutes on a machine with two cores and 24 GiB. Half of
+// that time passes until all have a status, at a hundred first statuses a second.
 func xlarge() Size {
 	return Size{
 		Name: "xlarge", Clusters: 2500, Sets: 20,
-		// 2,000 Applications as the base of costs, 20,000 as in large, and all of them.
+		// 2,000 Applications as the base of costs, 20,000 as in large, and all 50,000.
 		Stages: []float64{0.04, 0.4, 1},
 		Storm:  5000, Burst: 500, Changes: 300, Lone: 60, WideLone: 5,
 		Trickle: 300, CostChanges: 1000, Idle: time.Minute,
-		// as many resources as in smaller sizes, because the cost of a poll depends on search and
-		// not on the hub
+		// As many resources as in smaller sizes, because the cost of a poll depends on search and not on the
+		// hub.
 		SearchClusters: 250, WideReport: 10000,
 		Restart:        2,
 		PerApplication: map[string]float64{env.Propagation: 6, env.Aggregation: 3},
-		// At 20,000 Applications the API server had 8.5 GiB, and grew by 0.4 MiB with each of them.
-		// Go lets the heap grow to twice what is in use. With half as much garbage, 50,000 need
-		// about 15 GiB. At that limit Go collects more often and does not grow. etcd, the product
-		// with its standbys and the benchmark itself need about 5 GiB more.
+		// With 20,000 Applications the API server used 8.5 GiB, and 0.4 MiB more for each further one. Go
+		// lets the heap grow to twice the memory in use. With half as much garbage, 50,000 need about 15 GiB.
+		// At that limit Go collects more often and does not grow. etcd, the product with its standbys and the
+		// benchmark itself need about 5 GiB more.
 		APIServer: []string{"GOGC=50", "GOMEMLIMIT=15GiB"},
 		// Ten thousand more clusters and ManifestWorks would not fit in addition to the fleet. The
 		// cost of one report does not depend on the others, and large has the widest possible one.

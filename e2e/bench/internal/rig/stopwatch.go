@@ -28,7 +28,7 @@ func NewStopwatch(places ...string) *Stopwatch {
 	return s
 }
 
-// Start is called right before a change is sent.
+// Start starts the time of a change. The caller sends the change immediately afterwards.
 func (s *Stopwatch) Start(revision string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Stopwatch) See(place string, object json.RawMessage, arrived time.Time)
 	}
 }
 
-// Left returns how many sightings are still missing.
+// Left returns how many observations are still missing.
 func (s *Stopwatch) Left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Stopwatch) Left() int {
 	return n
 }
 
-// Times returns what was measured for a place.
+// Times returns the measured times of a place.
 func (s *Stopwatch) Times(place string) []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package run has the figures of the benchmark, a function for each over one rig.
+// Package run contains the figures of the benchmark, each as a function of one rig.
 package run
 
 import (
@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// Run runs the benchmark. Results are returned with an error, too, as far as they go.
+// Run runs the benchmark. It also returns the results so far with an error.
 func Run(ctx context.Context, o rig.Options) (results *figure.Results, err error) { //nolint:contextcheck // the fleet's context is watched for its end
 	b := &rig.Rig{
 		Options: o, Began: time.Now(),
@@ -89,13 +89,13 @@ func measure(ctx context.Context, b *rig.Rig) error {
 			break
 		}
 	}
-	// A run that ends early has them, too: of the sizes that it got to, from which more can be computed.
+	// A run that ends early has these rows, too, for the sizes that it measured.
 	relateCosts(b)
 	relateMemory(b)
 	return err
 }
 
-// choose returns the phases that are asked for, in their order.
+// choose returns the requested phases in their order.
 func choose(o rig.Options, all []phase) ([]phase, error) {
 	if len(o.Only) == 0 {
 		return slices.DeleteFunc(slices.Clone(all), func(p phase) bool { return slices.Contains(o.Size.Without, p.key) }), nil

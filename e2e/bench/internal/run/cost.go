@@ -16,12 +16,12 @@ import (
 const (
 	// costRate is the rate of changes per second while costs are measured.
 	costRate = 100
-	// trickleWarm is how many changes of each report come before the measured ones. They use up the
-	// allowance of a quiet report.
+	// trickleWarm is the number of changes of each report before the measured ones. They use up the burst
+	// allowance of an idle report.
 	trickleWarm = 3
 )
 
-// cost measures processor time per status change and memory at the present size.
+// cost measures processor time per status change and memory at the current size.
 func cost(ctx context.Context, b *rig.Rig) {
 	before, n := b.Product.Usages(rig.Followers...), b.Size.CostChanges
 	b.Load.SendPaced(ctx, b.Load.Draw(b.Load.Apps, n), costRate)
@@ -58,7 +58,7 @@ func relateMemory(b *rig.Rig) {
 	}
 }
 
-// relateCosts makes the rows that compare sizes.
+// relateCosts adds the rows that compare sizes.
 func relateCosts(b *rig.Rig) {
 	costs := b.Results.Costs
 	if len(costs) < 2 {
@@ -79,13 +79,13 @@ type flow struct {
 	server                     time.Duration // processor time of the API server
 }
 
-// perChange is the API server's processor time in milliseconds.
+// perChange returns the API server's processor time for each change, in milliseconds.
 func (f *flow) perChange() float64 {
 	return float64(f.server) / float64(time.Millisecond) / float64(f.changes)
 }
 
-// trickle measures what a steady load of changes costs the API server: with reports, without them,
-// and with them again, because the speed of a server varies. Nothing reads reports meanwhile.
+// trickle measures the cost of a steady load for the API server. It measures with reports, without them, and
+// with them again, because the speed of a server varies. Nothing reads the reports during this.
 func trickle(ctx context.Context, b *rig.Rig) {
 	var with, without flow
 	measureFlow(ctx, b, b.Size.Trickle/2, &with)
@@ -103,7 +103,7 @@ func trickle(ctx context.Context, b *rig.Rig) {
 	b.AwaitStatuses(ctx)
 }
 
-// measureFlow adds the cost of n changes of a longer load.
+// measureFlow sends n changes of a steady load and adds their cost to f.
 func measureFlow(ctx context.Context, b *rig.Rig, n int, f *flow) {
 	apps, count := b.Load.Trickled()
 	b.Load.SendPaced(ctx, b.Load.Draw(apps, trickleWarm*count), latencyRate)

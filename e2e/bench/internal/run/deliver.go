@@ -21,19 +21,18 @@ import (
 )
 
 const (
-	// baselineWorks is the most works that each half of a baseline writes.
+	// baselineWorks is the highest number of ManifestWorks in each half of a baseline.
 	baselineWorks = 2500
-	// patchedFor is the shortest duration of a stretch of patches. The API server collects garbage
-	// for ten seconds at a time when it has a large fleet. A stretch must include its share of
-	// that, as a burst does.
+	// patchedFor is the shortest duration of a series of patches. The API server of a large fleet collects
+	// garbage for ten seconds at a time. A series must include its share of that, as a burst does.
 	patchedFor = 25 * time.Second
 	// storms is the highest number of bursts, each with its own Applications. Garbage collection
 	// makes the API server's rate uneven over about ten seconds.
 	storms = 2
 )
 
-// grow adds clusters up to the stage before the last, with everything running, and measures costs
-// at the first one.
+// grow starts everything and adds clusters up to the stage before the last. It measures costs at the first
+// stage.
 func grow(ctx context.Context, b *rig.Rig) {
 	begin(ctx, b)
 	first := 0
@@ -45,13 +44,13 @@ func grow(ctx context.Context, b *rig.Rig) {
 	}
 }
 
-// fill brings the fleet to its full size at once and measures nothing.
+// fill adds all clusters at once and measures nothing.
 func fill(ctx context.Context, b *rig.Rig) {
 	begin(ctx, b)
 	deliver(ctx, b, 0, b.Size.Clusters)
 }
 
-// begin starts everything, with ApplicationSets that have no Application yet.
+// begin starts all binaries, with ApplicationSets that have no Application yet.
 func begin(ctx context.Context, b *rig.Rig) {
 	must.OK(b.Load.Hub.Create(ctx, simulate.Projects, simulate.DefaultProject()))
 	for s := range b.Size.Sets {
@@ -61,7 +60,7 @@ func begin(ctx context.Context, b *rig.Rig) {
 	b.Empty = b.Product.Usages(rig.Binaries...)
 }
 
-// deliver adds the clusters from first to last and waits until all hub Applications have a status.
+// deliver adds the clusters from first to before last and waits until all hub Applications have a status.
 func deliver(ctx context.Context, b *rig.Rig, first, last int) {
 	mark := b.Audit.Mark()
 	must.OK(b.Load.AddApplications(ctx, first, last))
@@ -76,8 +75,8 @@ func deliver(ctx context.Context, b *rig.Rig, first, last int) {
 	b.AwaitStatuses(ctx)
 }
 
-// coldDelivery measures how fast propagation delivers Applications that are all there when
-// it starts, between two halves of the same server's own limit.
+// coldDelivery measures how fast propagation delivers Applications that exist before it starts. It measures
+// the server's own limit before and after.
 func coldDelivery(ctx context.Context, b *rig.Rig) {
 	prepareBaseline(ctx, b)
 	b.Product.Halt(ctx, rig.Binaries...)
@@ -102,10 +101,11 @@ func coldDelivery(ctx context.Context, b *rig.Rig) {
 	must.OK(b.Load.LearnWorks(ctx))
 }
 
-// storm gives ManifestWorks of the last stage their first status, very many at once. Before and
-// after, it measures the server's own limit.
+// storm gives ManifestWorks of the last stage their first status in large bursts. Before and after, it
+// measures the server's own limit.
 func storm(ctx context.Context, b *rig.Rig) {
-	// Agents that stay silent for a while have their Applications called Unknown.
+	// An Application becomes Unknown if its agent reports nothing for a while, so that must have happened
+	// before.
 	b.AwaitStatuses(ctx)
 	silent := b.Load.Apps[b.Size.At(len(b.Size.Stages)-2)*b.Size.Sets:]
 	half := b.Baseline.Works / 2
@@ -148,14 +148,15 @@ func storm(ctx context.Context, b *rig.Rig) {
 
 func baselineName(i int) string { return fmt.Sprintf("base-%05d", i) }
 
-// prepareBaseline takes a delivered work as the template.
+// prepareBaseline uses a delivered ManifestWork as the template of the baseline.
 func prepareBaseline(ctx context.Context, b *rig.Rig) {
 	a := b.Load.Apps[0]
 	var work map[string]any
 	must.OK(b.Load.Hub.Get(ctx, a.Path(), &work))
 	delete(work, "status")
 	if m, ok := work["metadata"].(map[string]any); ok {
-		// They keep their length and lose their meaning: propagation puts its label back onto a work with its annotations.
+		// The new keys keep the length and lose the meaning. Otherwise propagation would restore the label of
+		// a ManifestWork with its annotations.
 		kept := map[string]any{}
 		for _, words := range []string{"annotations", "labels"} {
 			disguised := map[string]any{}
@@ -174,7 +175,7 @@ func prepareBaseline(ctx context.Context, b *rig.Rig) {
 	}
 }
 
-// createBaseline creates n more works and times it.
+// createBaseline creates n more ManifestWorks and measures the time.
 func createBaseline(ctx context.Context, b *rig.Rig, n int) {
 	first := b.Baseline.Works
 	bodies := make([][]byte, n)
@@ -192,8 +193,8 @@ func createBaseline(ctx context.Context, b *rig.Rig, n int) {
 	b.Baseline.Works += n
 }
 
-// patchBaseline gives n of the works a status, from first on, time and again for a whole
-// stretch, and times it.
+// patchBaseline patches the status of n ManifestWorks from first on, repeatedly for patchedFor, and measures
+// the time.
 func patchBaseline(ctx context.Context, b *rig.Rig, first, n int) {
 	for end := time.Now().Add(patchedFor); n > 0 && time.Now().Before(end); {
 		bodies := make([][]byte, n)
@@ -208,7 +209,7 @@ func patchBaseline(ctx context.Context, b *rig.Rig, first, n int) {
 	}
 }
 
-// clearBaseline deletes the works and waits until none exists.
+// clearBaseline deletes the ManifestWorks of the baseline and waits until none exists.
 func clearBaseline(ctx context.Context, b *rig.Rig) {
 	for _, namespace := range rig.BaselineNamespaces() {
 		must.Get(b.Load.Hub.Discard(ctx, http.MethodDelete, simulate.WorksIn(namespace), nil))

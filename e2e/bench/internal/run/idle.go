@@ -29,11 +29,11 @@ import (
 )
 
 const (
-	// resources is how many resources each Application has in search.
+	// resources is the number of resources of each Application in search.
 	resources = 10
-	// pollInterval is how often resourcesync polls unless it is configured otherwise.
+	// pollInterval is resourcesync's default poll interval.
 	pollInterval = 10 * time.Second
-	// aloneRounds is how many polls are timed, and how often the bare queries.
+	// aloneRounds is the number of measured polls, and of measured rounds of bare queries.
 	aloneRounds = 9
 
 	// These are resourcesync's queries as recorded. The baseline sends the same.
@@ -43,14 +43,14 @@ const (
 	queriesInFlight   = 2
 )
 
-// searched is how many clusters and Applications search has.
+// searched returns the numbers of clusters and Applications in search.
 func searched(b *rig.Rig) (clusters, applications int) {
 	clusters = min(b.Size.SearchClusters, b.Size.Clusters)
 	return clusters, clusters * b.Size.Sets
 }
 
-// idleFleet fills search, waits until its data is in the reports, and watches the fleet
-// while nothing changes.
+// idleFleet fills search, waits until its data is in the reports, and measures the fleet while nothing
+// changes.
 func idleFleet(ctx context.Context, b *rig.Rig) {
 	clusters, applications := searched(b)
 	must.OK((memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.Product.Search.Table()))
@@ -85,8 +85,8 @@ func idleWithoutSearch(ctx context.Context, b *rig.Rig) {
 	b.Row(rig.AtMost(0.5, "%", "idle: CPU of resourcesync, no search service", used[env.ResourceSync], "of a core"))
 }
 
-// watchIdle watches for [rig.Size.Idle] and returns the percentage of a core that each
-// binary used, and the requests that an idle one should not make.
+// watchIdle waits for [rig.Size.Idle]. It returns the percentage of a core that each binary used, and the
+// requests that an idle binary should not make.
 func watchIdle(ctx context.Context, b *rig.Rig, names ...string) (used map[string]float64, others []audit.Entry) {
 	mark, before, began := b.Audit.Mark(), b.Product.Usages(names...), time.Now()
 	clock.Sleep(ctx, b.Size.Idle)
@@ -99,7 +99,7 @@ func watchIdle(ctx context.Context, b *rig.Rig, names ...string) (used map[strin
 	return used, b.Since(mark, func(e *audit.Entry) bool { return e.Verb != "watch" && e.Resource != "leases" })
 }
 
-// polls returns how long all polls of resourcesync took in seconds, and their number.
+// polls returns the duration of all polls of resourcesync in seconds, and their number.
 func polls(ctx context.Context, b *rig.Rig) (sum, count float64, err error) {
 	values, err := b.Product.Metrics(ctx, env.ResourceSync, "resourcesync_poll_seconds_sum", "resourcesync_poll_seconds_count")
 	if err != nil {
@@ -118,9 +118,9 @@ func awaitPolls(ctx context.Context, b *rig.Rig, n int) {
 	}))
 }
 
-// searchAlone compares resourcesync's polls with what search itself needs for their queries. The
-// two alternate, half an interval apart, so that both meet the same state of the machine, and one
-// slow round does not decide. resourcesync's metrics are not read while it polls.
+// searchAlone compares resourcesync's polls with the time that search itself needs for their queries. The two
+// alternate, half an interval apart, so that both have the same state of the machine, and one slow round does
+// not decide. resourcesync's metrics are not read while it polls.
 func searchAlone(ctx context.Context, b *rig.Rig) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(b.Product.Search.CA())
@@ -164,7 +164,7 @@ func searchAlone(ctx context.Context, b *rig.Rig) {
 	b.Product.Halt(ctx, env.ResourceSync)
 }
 
-// pollAlone asks what one poll asks and drops the answers; it returns their size.
+// pollAlone sends the queries of one poll, drops the answers and returns their size.
 func pollAlone(ctx context.Context, b *rig.Rig, caller *http.Client) (int64, error) {
 	filter := func(property string, values ...string) map[string]any {
 		return map[string]any{"property": property, "values": values}

@@ -20,18 +20,18 @@ import (
 const (
 	// latencyRate is the rate of changes per second while latencies are measured.
 	latencyRate = 5
-	// trickleRows is the number of rows of a report for which the targets of a steady load hold. A
-	// smaller report costs little and is gathered less, so it may have more writes. A larger one is
-	// gathered for longer and still costs more, so its rows may come later.
+	// trickleRows is the number of rows of a report for which the targets of a steady load hold. A smaller
+	// report costs little and waits for a shorter time, so it may have more writes. A larger one waits longer
+	// and still costs more, so its rows may appear later.
 	trickleRows = 500
-	// Lone changes of a report come loneEvery after each other, and after what else happened to
-	// it: then it has writes to spare.
+	// loneEvery is the time between lone changes of a report, and after other changes of it. So the report
+	// has writes to spare.
 	loneEvery = 10 * time.Second
 	// wideSet is the ApplicationSet with one Application on each of very many clusters.
 	wideSet = "wide"
 )
 
-// These are the places where a change is observed, and their paths.
+// These are the places where the stopwatch observes a change. places has their paths.
 const (
 	onServer = "API server alone"
 	onHub    = "hub Application"
@@ -40,8 +40,8 @@ const (
 
 var places = map[string]string{onServer: simulate.Works, onHub: simulate.Applications, inReport: simulate.Reports}
 
-// latency measures a steady load of changes, from the work agent's patch to the watchers of the
-// work itself, of the hub Application and of the report.
+// latency measures a steady load of changes, from the work agent's patch until a watch delivers the
+// ManifestWork, the hub Application and the report.
 func latency(ctx context.Context, b *rig.Rig) {
 	apps, reports := b.Load.Trickled()
 	times := timeChanges(ctx, b, b.Load.Draw(apps, b.Size.Changes), latencyRate, onServer, onHub, inReport)
@@ -60,7 +60,7 @@ func latency(ctx context.Context, b *rig.Rig) {
 	b.AwaitStatuses(ctx)
 }
 
-// lone times changes of reports that were quiet before.
+// lone measures changes of reports that were idle before.
 func lone(ctx context.Context, b *rig.Rig) {
 	reported := timeLone(ctx, b, b.Load.InTurn(b.Size.Lone), float64(b.Size.Sets)/loneEvery.Seconds())
 	b.Row(rig.AtMost(1.2, "s", "ManifestWork status patch to report row, p99", reported.Percentile(99)/1000,
@@ -68,14 +68,15 @@ func lone(ctx context.Context, b *rig.Rig) {
 	b.AwaitStatuses(ctx)
 }
 
-// timeLone times changes until they are in the reports, once these have been quiet for long enough.
+// timeLone waits until the reports have been idle for long enough. Then it measures changes until they are in
+// the reports.
 func timeLone(ctx context.Context, b *rig.Rig, changes []rig.Change, perSecond float64) figure.Distribution {
 	b.AwaitNoWrites(ctx, 2*loneEvery)
 	return timeChanges(ctx, b, changes, perSecond, inReport)(inReport)
 }
 
-// timeChanges sends changes at a rate, and waits until each was observed in every place. It returns
-// the latencies by place.
+// timeChanges sends changes at a rate, and waits until each was observed in every place. It returns the
+// latencies by place.
 func timeChanges(ctx context.Context, b *rig.Rig, changes []rig.Change, perSecond float64, where ...string) func(place string) figure.Distribution {
 	s := rig.NewStopwatch(where...)
 	watching, stop := context.WithCancel(ctx)
@@ -93,7 +94,7 @@ func timeChanges(ctx context.Context, b *rig.Rig, changes []rig.Change, perSecon
 	return func(place string) figure.Distribution { return figure.NewDistribution(s.Times(place)) }
 }
 
-// burst changes many rows of one report at once and counts the report's writes.
+// burst changes many rows of one report at once and counts the writes of the report.
 func burst(ctx context.Context, b *rig.Rig) {
 	set := b.Load.Apps[0].Set
 	apps := slices.DeleteFunc(slices.Clone(b.Load.Apps), func(a *rig.Application) bool { return a.Set != set })
@@ -104,8 +105,8 @@ func burst(ctx context.Context, b *rig.Rig) {
 	b.AwaitStatuses(ctx)
 }
 
-// writesOfBurst sends changes at once and returns how often the report of their
-// ApplicationSet was written, and when for the last time.
+// writesOfBurst sends changes at once. It returns how often the report of their ApplicationSet was written,
+// and the time until the last write.
 func writesOfBurst(ctx context.Context, b *rig.Rig, set string, changes []rig.Change) (writes int, took time.Duration) {
 	b.AwaitNoWrites(ctx, rig.Silence)
 	mark, began := b.Audit.Mark(), time.Now()
@@ -141,7 +142,7 @@ func wide(ctx context.Context, b *rig.Rig) {
 	b.Row(rig.AtMost(5, "", fmt.Sprintf("report of %d clusters: writes for a burst of %d changes", len(apps), n), float64(writes),
 		"%d bytes; all written %s after the first change; aggregation resident %.0f MiB",
 		must.Get(b.Load.Hub.Discard(ctx, "GET", path, nil)), rig.Round(took), rig.Mebibytes(b.Product.Usages(env.Aggregation)[env.Aggregation].Resident)))
-	// Healthy rows are the first to be left out of a report that is full, so these are not.
+	// Aggregation first leaves healthy rows out of a full report, so these rows are not healthy.
 	b.Load.Degraded = true
 	gathered := timeChanges(ctx, b, b.Load.Draw(apps, min(len(apps), b.Size.Changes)), latencyRate, inReport)(inReport)
 	b.Row(rig.AtMost(3, "s", fmt.Sprintf("report of %d clusters: ManifestWork status patch to row in a trickle of %d changes/s, p99", len(apps), latencyRate),
@@ -151,8 +152,8 @@ func wide(ctx context.Context, b *rig.Rig) {
 		reported.Percentile(99)/1000, "p50 %.0f ms; %d lone changes, one in %s", reported.Percentile(50), b.Size.WideLone, loneEvery))
 }
 
-// addWideSet creates the ApplicationSet with a cluster and a ManifestWork, whose agent
-// has reported, for each of its Applications.
+// addWideSet creates the ApplicationSet. For each of its Applications it creates a cluster, and a
+// ManifestWork with a status of the agent.
 func addWideSet(ctx context.Context, b *rig.Rig) []*rig.Application {
 	must.OK(b.Load.AddSet(ctx, wideSet))
 	clusters := make([]string, b.Size.WideReport)

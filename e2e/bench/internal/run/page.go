@@ -22,21 +22,21 @@ import (
 )
 
 const (
-	// These are the changes while the page is open.
+	// These are the rate and number of changes while the page is open.
 	pageRate    = 20
 	pageChanges = 15 * pageRate
-	// pollEvery is how often an open page asks, as its script does.
+	// pollEvery is the poll interval of the page's script.
 	pollEvery = 1500 * time.Millisecond
-	// atRest is the processor time that a process without work uses at most while [rig.Silence] lasts.
+	// atRest is the highest processor time that a process without work uses in [rig.Silence].
 	atRest = 50 * time.Millisecond
-	// perAccount is how many pages one user has open.
+	// perAccount is the number of open pages of one user.
 	perAccount = 8
 )
 
-// looked is the page with its viewers.
+// looked is the page's process, with a figure for a later measurement.
 type looked struct {
 	page *env.Process
-	// one is the cost of a refresh with one viewer, in milliseconds of processor time.
+	// one is the processor time of a refresh with one viewer, in milliseconds.
 	one float64
 }
 
@@ -57,7 +57,7 @@ func page(ctx context.Context, b *rig.Rig) {
 
 func (l *looked) usage() process.Usage { return must.Get(process.Of(l.page.PID())) }
 
-// awaitRead waits until the page has read the fleet: until it uses next to nothing.
+// awaitRead waits until the page has read the fleet and is idle.
 func (l *looked) awaitRead(ctx context.Context) {
 	last, since := l.usage(), time.Now()
 	must.OK(env.WaitFor(ctx, rig.Patience, "the page to have read the fleet", func(context.Context) (bool, string) {
@@ -68,7 +68,7 @@ func (l *looked) awaitRead(ctx context.Context) {
 	}))
 }
 
-// watchPage makes changes while viewers have the page open, and adds the rows about the cost.
+// watchPage sends changes while viewers have the page open, and adds the rows about the cost.
 func watchPage(ctx context.Context, b *rig.Rig, l *looked, viewers int) {
 	a := openPages(ctx, b, l.page, viewers)
 	before, began := l.usage(), time.Now()
@@ -103,19 +103,19 @@ func watchPage(ctx context.Context, b *rig.Rig, l *looked, viewers int) {
 	b.AwaitNoWrites(ctx, rig.Silence)
 }
 
-// audience plays browsers that have the first page open: each asks for the parts of the page
-// as long as they have changed.
+// audience acts as browsers that have the first page open. Each requests the changed parts of the page until
+// it leaves.
 type audience struct {
 	cancel context.CancelFunc
 	left   sync.WaitGroup
 
 	mu    sync.Mutex
-	took  []time.Duration // of the refreshes that brought something
+	took  []time.Duration // of the refreshes with a changed page
 	bytes int             // before compression
 	err   error
 }
 
-// openPages opens the page for a number of viewers, and returns when each has received it.
+// openPages opens the page for a number of viewers. It returns when each viewer has received the page.
 func openPages(ctx context.Context, b *rig.Rig, page *env.Process, viewers int) *audience {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &audience{cancel: cancel}
@@ -134,20 +134,20 @@ func openPages(ctx context.Context, b *rig.Rig, page *env.Process, viewers int) 
 	return a
 }
 
-// leave ends all viewers and returns their errors.
+// leave stops all viewers and returns their errors.
 func (a *audience) leave() error {
 	a.cancel()
 	a.left.Wait()
 	return a.err
 }
 
-// refresh requests the changes since a version and returns the present version.
+// refresh requests the changes since a version and returns the current version.
 func (a *audience) refresh(ctx context.Context, address, token, version string) string {
 	began := time.Now()
 	next, body, err := poll(ctx, address+"/", token, version)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if ctx.Err() != nil { // all leave
+	if ctx.Err() != nil { // the viewers have left
 		return version
 	}
 	if a.err = errors.Join(a.err, err); err != nil || body == nil {
@@ -157,7 +157,7 @@ func (a *audience) refresh(ctx context.Context, address, token, version string) 
 	return next
 }
 
-// poll reads the parts of a page, unless they are still of a version.
+// poll reads the parts of a page unless they still have the given version.
 func poll(ctx context.Context, url, token, version string) (next string, body []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

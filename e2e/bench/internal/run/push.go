@@ -19,8 +19,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// pushes are the numbers of Applications from the repository of a push, and the seconds within
-// which the hub has to show the result for the last one.
+// pushes are the numbers of Applications that a push affects, each with a limit in seconds. Within the limit
+// the hub has to show the result of the last Application.
 var pushes = []struct {
 	applications int
 	seconds      float64
@@ -67,7 +67,8 @@ func pushTo(ctx context.Context, b *rig.Rig, apps []*rig.Application, seconds fl
 		"%d of ManifestWorks, %d of Applications, with the new status", works, writes))
 }
 
-// pushed is a push under way. It plays the managed clusters, and notes which hub Applications are through.
+// pushed is a running push. It acts as the managed clusters and records which hub Applications have the
+// result.
 type pushed struct {
 	bench    *rig.Rig
 	revision string
@@ -75,7 +76,7 @@ type pushed struct {
 	mu   sync.Mutex
 	apps map[string]*rig.Application
 	left map[string]bool
-	// answered are the requests that the edge has answered, by Application.
+	// answered are the requests that the simulated clusters have answered, by Application.
 	answered map[string]string
 	last     time.Time
 	failed   error

@@ -21,18 +21,18 @@ import (
 )
 
 const (
-	// listRounds is how often the bare lists are timed.
+	// listRounds is the number of measured bare lists.
 	listRounds = 3
 	// takeovers is how often the leaders are killed. The duration is partly random: it depends on
 	// the leader's last renewal and on the standby's next check.
 	takeovers = 2
-	// takeover is the duration of a Lease and five seconds for the first work.
+	// takeover is the duration of a Lease plus five seconds for the first work.
 	takeover = 20 * time.Second
-	// The numbers of the two replicas of each binary.
+	// These are the numbers of the two replicas of each binary.
 	firstReplica, secondReplica = 3, 4
 )
 
-// watched is what the two binaries that follow the hub watch.
+// watched are the paths that the two binaries that follow the hub watch.
 var watched = map[string][]string{
 	env.Propagation: {
 		"/apis/argoproj.io/v1alpha1/applications", simulate.Works + rig.Pulled, simulate.ManagedClusters,
@@ -44,7 +44,7 @@ var watched = map[string][]string{
 	},
 }
 
-// restart starts the binaries over a fleet in which nothing changes.
+// restart starts the binaries on a hub on which nothing changes.
 func restart(ctx context.Context, b *rig.Rig) {
 	b.Product.Halt(ctx, rig.Binaries...)
 	for _, name := range rig.Followers {
@@ -63,8 +63,8 @@ func restart(ctx context.Context, b *rig.Rig) {
 	b.AwaitStatuses(ctx)
 }
 
-// listAlone times lists of everything at paths, at the same time as informers do,
-// with the answers dropped.
+// listAlone lists everything at paths in parallel, as informers do, and drops the answers. It returns the
+// median time.
 func listAlone(ctx context.Context, b *rig.Rig, paths []string) time.Duration {
 	took := make([]time.Duration, 0, listRounds)
 	for range listRounds {
@@ -78,26 +78,26 @@ func listAlone(ctx context.Context, b *rig.Rig, paths []string) time.Duration {
 	return rig.Median(took)
 }
 
-// pair is two replicas of a binary with the flags of leader election that it is shipped with.
+// pair is two replicas of a binary with the shipped flags of leader election.
 type pair struct {
 	name string
-	// place is where its work for a change is observed.
+	// place is where the stopwatch observes the binary's work for a change.
 	place           string
 	leader, standby *env.Process
-	// took has the times from the leader's end until its work for a change was observed.
+	// took are the times from the leader's end until its work for a change was observed.
 	took []time.Duration
-	// beyond are the writes that were not that work.
+	// beyond are all other writes.
 	beyond []audit.Entry
 }
 
-// standby kills the leaders of both binaries together and times how soon the standbys have done their
-// work for a change of that moment. Nothing else has changed, so they ought to write nothing else.
+// standby kills the leaders of both binaries together. It measures how soon the standbys have done their work
+// for a change at that moment. Nothing else changes, so the standbys should write nothing else.
 func standby(ctx context.Context, b *rig.Rig) {
 	pairs := []*pair{{name: env.Propagation, place: onHub}, {name: env.Aggregation, place: inReport}}
 	startPairs(ctx, b, pairs)
 	for i := range takeovers {
 		for _, p := range pairs {
-			if i > 0 { // the killed one was the standby of the one that took over
+			if i > 0 { // the killed process becomes the standby of the new leader
 				must.OK(errors.Join(p.standby.Start(ctx), p.standby.AwaitReady(ctx)))
 			}
 		}
@@ -111,13 +111,14 @@ func standby(ctx context.Context, b *rig.Rig) {
 	b.AwaitStatuses(ctx)
 }
 
-// startPairs replaces each running binary by two replicas with a longer Lease. The second one
-// starts once the first one leads, which it shows by a change, and is idle.
+// startPairs replaces each running binary by two replicas with a longer Lease. It starts the second replica
+// when the first one leads, has reported a change, and is idle.
 func startPairs(ctx context.Context, b *rig.Rig, pairs []*pair) {
 	start := func(p *pair, number int) *env.Process {
 		var arguments []string
 		if p.name == env.Aggregation {
-			// The rows are to be the same in each pod, so that nothing is rewritten for the sake of search.
+			// Both replicas use the same intermediate data, so a takeover rewrites no report because of
+			// search.
 			arguments = []string{"--intermediate-dir=" + b.Product.Fleet.Product.IntermediateDir(0)}
 		}
 		return must.Get(b.Product.Fleet.Product.StartStandby(ctx, p.name, number, arguments...))
@@ -133,8 +134,8 @@ func startPairs(ctx context.Context, b *rig.Rig, pairs []*pair) {
 	}
 }
 
-// takeOver kills the leaders and waits until the standbys have done their work for a change.
-// Then they are the leaders.
+// takeOver kills the leaders and waits until the standbys have done their work for a change. Each standby is
+// then the leader of its pair.
 func takeOver(ctx context.Context, b *rig.Rig, pairs []*pair) {
 	b.AwaitNoWrites(ctx, rig.Silence)
 	changes, mark := b.Load.Draw(b.Load.Apps, 1), b.Audit.Mark()
@@ -150,8 +151,8 @@ func takeOver(ctx context.Context, b *rig.Rig, pairs []*pair) {
 	}
 }
 
-// beyond returns the writes that a change of one Application does not ask for: all but
-// one of its status and one of its report.
+// beyond returns the writes that a change of one Application does not need: all but one of its status and one
+// of its report.
 func beyond(all []audit.Entry, c rig.Change) (more []audit.Entry) {
 	due := map[string]bool{"patch applications " + c.Name(): true, "update multiclusterapplicationsetreports " + c.Set: true}
 	for _, e := range all {
@@ -165,7 +166,7 @@ func beyond(all []audit.Entry, c rig.Change) (more []audit.Entry) {
 	return more
 }
 
-// rowsOfTakeovers makes the rows of one binary.
+// rowsOfTakeovers adds the rows of one binary.
 func rowsOfTakeovers(b *rig.Rig, p *pair) {
 	b.Row(rig.AtMost(takeover.Seconds(), "s", "standby of "+p.name+": from the leader's kill until the work of a change is done, the longest",
 		slices.Max(p.took).Seconds(), "of %v; %d Applications", p.took, len(b.Load.Apps)))

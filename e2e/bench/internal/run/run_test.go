@@ -69,7 +69,7 @@ func TestChosenPhases(t *testing.T) {
 	}
 }
 
-// What is drawn in turn goes from one ApplicationSet to the next.
+// InTurn draws one Application of each ApplicationSet in turn.
 func TestInTurn(t *testing.T) {
 	b := &rig.Load{Random: rand.New(rand.NewPCG(1, 2)), Apps: []*rig.Application{{Set: "a"}, {Set: "b"}, {Set: "a"}, {Set: "b"}, {Set: "b"}}}
 	var sets string
@@ -81,8 +81,7 @@ func TestInTurn(t *testing.T) {
 	}
 }
 
-// No Application has two changes in flight, or its cluster would seem to go back
-// in time.
+// No Application has two changes in flight. Otherwise a cluster would report an older revision last.
 func TestDrawKeepsOrder(t *testing.T) {
 	b := &rig.Load{Random: rand.New(rand.NewPCG(1, 2))}
 	apps := []*rig.Application{{}, {}, {}}

@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
 )
 
-// The largest size is 50,000 Applications, compared with 2,000, and has goals of its own.
+// The size xlarge has 50,000 Applications, is compared with 2,000, and has separate targets.
 func TestXlarge(t *testing.T) {
 	s, err := rig.FindSize("xlarge")
 	if err != nil {
@@ -33,7 +33,7 @@ func TestXlarge(t *testing.T) {
 	}
 }
 
-// Memory per Application counts from the program without any, at the largest stage.
+// Memory per Application is the memory at the largest stage beyond the program without Applications.
 func TestMemoryPerApplication(t *testing.T) {
 	size := rig.Size{PerApplication: map[string]float64{env.Propagation: 6, env.Aggregation: 3}}
 	b := &rig.Rig{
@@ -60,7 +60,7 @@ func TestMemoryPerApplication(t *testing.T) {
 	}
 }
 
-// A trickle changes each report equally often, however many there are.
+// A steady load changes at most ten reports, so the rate of each report is the same for more ApplicationSets.
 func TestTrickleIsOfTenReports(t *testing.T) {
 	for sets, want := range map[int]int{4: 4, 10: 10, 20: 10} {
 		b := &rig.Load{Size: rig.Size{Sets: sets}}

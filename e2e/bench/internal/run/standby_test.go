@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A change asks for one write of its Application and one of its report.
+// A change needs one write of its Application and one of its report. beyond returns all other writes.
 func TestBeyond(t *testing.T) {
 	c := rig.Change{Application: &rig.Application{Set: "set00", Cluster: "cluster0001"}}
 	status := audit.Entry{Verb: "patch", Resource: "applications", Name: "set00-cluster0001", Code: 200}
@@ -53,7 +53,7 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
-// The longest takeover counts, and all that was written too much.
+// The rows contain the longest takeover, and the number of all unneeded writes.
 func TestRowsOfTakeovers(t *testing.T) {
 	b := &rig.Rig{Options: rig.Options{Progress: func(string) {}}, Results: &figure.Results{}, Load: &rig.Load{}}
 	rowsOfTakeovers(b, &pair{
@@ -71,7 +71,7 @@ func TestRowsOfTakeovers(t *testing.T) {
 	}
 }
 
-// The pairs run with the binaries' own defaults of leader election, as they do in a hub: no manifest sets others.
+// No manifest sets durations of leader election, so the pairs run with the binaries' defaults.
 func TestLeaderElectionIsAsShipped(t *testing.T) {
 	elects := 0
 	err := filepath.WalkDir(filepath.Join(testkit.Root(), "deploy"), func(path string, _ fs.DirEntry, err error) error {

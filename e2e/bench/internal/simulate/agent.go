@@ -9,17 +9,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// began is when everything in the fleet last changed its condition.
+// began is the time of the last change of every condition.
 const began = "2026-01-02T03:04:05Z"
 
-// Revision returns the n-th commit. Each has the length of a real one and is found
-// nowhere else.
+// Revision returns the n-th commit. It has the length of a real one and occurs nowhere else.
 func Revision(n int) string { return fmt.Sprintf("be%038x", n) }
 
 // Feedback is what a managed cluster reports about an Application.
 type Feedback struct {
 	Health, Sync, Revision string
-	// Request is the one-time request that it has been asked for and is through with.
+	// Request is the identity of the one-time request that the cluster has finished.
 	Request string
 }
 
@@ -28,8 +27,8 @@ func Healthy(revision string) Feedback {
 	return Feedback{Health: "Healthy", Sync: "Synced", Revision: revision}
 }
 
-// WorkStatus returns the status patch of a work agent that has applied a
-// ManifestWork of that generation and watches its Application.
+// WorkStatus returns the status patch of a work agent that has applied the given generation of a ManifestWork
+// and watches its Application.
 func WorkStatus(set, cluster string, generation int64, f Feedback) []byte {
 	condition := func(kind, reason, message string) object {
 		return object{"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": began, "observedGeneration": generation}
@@ -70,8 +69,7 @@ func WorkStatus(set, cluster string, generation int64, f Feedback) []byte {
 	}})
 }
 
-// ApplicationStatus returns the patch by which the mirror writes the status of a healthy
-// Application.
+// ApplicationStatus returns the patch by which the mirror writes the status of a healthy Application.
 func ApplicationStatus(revision string) []byte {
 	return encode(object{"status": object{
 		"health": object{"status": "Healthy"}, "sync": object{"status": "Synced", "revision": revision},
@@ -81,8 +79,8 @@ func ApplicationStatus(revision string) []byte {
 	}})
 }
 
-// ReportOnlyWork returns a ManifestWork as propagation makes them, of an Application
-// that is not on the hub. It lives only while propagation does not run.
+// ReportOnlyWork returns a ManifestWork like propagation's, for an Application that does not exist on the
+// hub. Propagation would delete it.
 func ReportOnlyWork(set, cluster string) (name string, body []byte) {
 	name = ApplicationName(set, cluster) + "-bench"
 	return name, encode(object{

@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulate builds the objects around the product: what Open Cluster Management and the
-// ApplicationSet controller write on the hub, and what the work agents report. It is pure. Its
-// names agree with e2e/search/memory.
+// Package simulate builds the objects around the product. Open Cluster Management and the ApplicationSet
+// controller would write them on the hub, and the work agents would report the status. The package is pure.
+// Its names agree with e2e/search/memory.
 package simulate
 
 import (
@@ -14,10 +14,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Namespace is where the Applications are.
+// Namespace is the namespace of the Applications.
 const Namespace = memory.Namespace
 
-// Paths of the resources on the API server.
+// These are the paths of the resources on the API server.
 const (
 	Namespaces      = "/api/v1/namespaces"
 	ManagedClusters = "/apis/cluster.open-cluster-management.io/v1/managedclusters"
@@ -34,7 +34,7 @@ func WorksIn(cluster string) string {
 	return "/apis/work.open-cluster-management.io/v1/namespaces/" + cluster + "/manifestworks"
 }
 
-// object is JSON in the making.
+// object is a JSON object.
 type object = map[string]any
 
 func encode(o object) []byte {
@@ -59,7 +59,7 @@ func ManagedCluster(name string) []byte {
 	})
 }
 
-// Available returns the status of a cluster that is there.
+// Available returns the status of an available cluster.
 func Available() []byte {
 	condition := func(kind, reason string) object {
 		return object{"type": kind, "status": "True", "reason": reason, "message": "Managed cluster is available", "lastTransitionTime": began}
@@ -75,7 +75,7 @@ func Available() []byte {
 	}})
 }
 
-// DecisionSize is the most clusters of one PlacementDecision.
+// DecisionSize is the highest number of clusters in one PlacementDecision.
 const DecisionSize = 100
 
 // Decision returns the n-th PlacementDecision of the placement "all".
@@ -96,7 +96,7 @@ func Decided(clusters []string) []byte {
 	return encode(object{"status": object{"decisions": decisions}})
 }
 
-// Set returns an ApplicationSet; no controller here generates from it.
+// Set returns an ApplicationSet. No controller here generates its Applications.
 func Set(name string) []byte {
 	return encode(object{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
@@ -112,7 +112,7 @@ func Set(name string) []byte {
 // ApplicationName returns the name of a set's Application for a cluster.
 func ApplicationName(set, cluster string) string { return set + "-" + cluster }
 
-// Application returns what the ApplicationSet controller would make for a cluster.
+// Application returns the Application that the ApplicationSet controller would create for a cluster.
 func Application(set, setUID, cluster string) []byte {
 	return encode(object{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
@@ -129,7 +129,7 @@ func Application(set, setUID, cluster string) []byte {
 	})
 }
 
-// spec is of the size that Applications in the field have: a chart with values.
+// spec returns a spec of a realistic size: a chart with values.
 func spec(set string) object {
 	return object{
 		"project":     "default",

@@ -14,7 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// What the simulated agent reports is what the product reads as feedback.
+// The product reads the simulated agent's status as feedback.
 func TestWorkStatusIsFeedback(t *testing.T) {
 	var work workv1.ManifestWork
 	if err := json.Unmarshal(WorkStatus("set00", "cluster0007", 3, Healthy(Revision(9))), &work); err != nil {

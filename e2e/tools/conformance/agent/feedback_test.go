@@ -31,9 +31,8 @@ func TestMain(m *testing.M) {
 
 const long = 3000
 
-// An error of the reader makes the agent report StatusFeedbackSynced=False, so no
-// status that Argo CD writes may cause one, with and without the feature gate
-// that lets an agent report lists.
+// An error of the reader makes the agent report StatusFeedbackSynced=False. So no status that Argo CD writes
+// may cause an error, with and without the feature gate that lets an agent report lists.
 func TestAgentReadsEveryPath(t *testing.T) {
 	message := strings.Repeat("x", long)
 	cut := message[:contract.MaxMessage-len("…")] + "…"
@@ -41,7 +40,7 @@ func TestAgentReadsEveryPath(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		status string
-		// sources is how many there are in spec.sources.
+		// sources is the number of sources in spec.sources.
 		sources int
 		want    contract.Feedback
 		silent  bool
@@ -149,10 +148,9 @@ func TestAgentReadsEveryPath(t *testing.T) {
 	}
 }
 
-// What the agent does stumble over costs that value and no other. Argo CD does not write
-// the first, which its CRD does not admit; two long errors of one type are too long only for
-// an agent with the feature gate; and a list is too short until Argo CD has compared with a
-// source that is new.
+// An error of the agent loses only one value. Argo CD does not write the null list, which its CRD rejects.
+// Two long errors of one type are too long only for an agent with the feature gate. A list of revisions is
+// too short until Argo CD has compared with a new source.
 func TestAgentStumbles(t *testing.T) {
 	if err := features.SpokeMutableFeatureGate.SetFromMap(map[string]bool{string(ocmfeature.RawFeedbackJsonString): true}); err != nil {
 		t.Fatal(err)
@@ -175,7 +173,7 @@ func TestAgentStumbles(t *testing.T) {
 	}
 }
 
-// A request that runs once is followed by what the Application's metadata says.
+// The agent reports the fields of the Application's metadata that show the state of a one-time request.
 func TestAgentReadsRequests(t *testing.T) {
 	const applied = `{"manager":"work-agent","operation":"Apply","fieldsV1":{"f:metadata":{"f:labels":{}},"f:spec":{}%s}}`
 	const argo = `{"manager":"argocd-application-controller","operation":"Update","fieldsV1":{"f:status":{}}}`
@@ -239,7 +237,8 @@ func read(t *testing.T, status string, sources int) ([]workv1.FeedbackValue, err
 	return statusfeedback.NewStatusReader().GetValuesByRule(&unstructured.Unstructured{Object: object}, rule)
 }
 
-// What an end without cascade waits for: a finalizer that would prune, and none.
+// A deletion without cascade waits until no finalizer that would prune remains. The agent reports these
+// finalizers.
 func TestAgentReadsFinalizersAtAnEnd(t *testing.T) {
 	cases := map[string]struct {
 		metadata, want string

@@ -21,9 +21,8 @@ import (
 	"open-cluster-management.io/ocm/pkg/work/spoke/conditions"
 )
 
-// healthCases are objects as a managed cluster has them, and what the agent is to
-// say of them: with the rules that the plugin writes, matched and evaluated by the
-// agent's own code.
+// healthCases are objects of a managed cluster, each with the health that the agent must report. The plugin
+// writes the rules, and the agent's own code matches and evaluates them.
 var healthCases = map[string]struct {
 	reason, object, resource string
 	healthy, progressing     bool
@@ -192,7 +191,7 @@ func buildPlugin(t *testing.T) string {
 	return plugin
 }
 
-// configsOf returns what the plugin tells the agent about a manifest.
+// configsOf returns the plugin's configuration of a manifest for the agent.
 func configsOf(t *testing.T, plugin string, object *unstructured.Unstructured) []workv1.ManifestConfigOption {
 	t.Helper()
 	text, err := object.MarshalJSON()
