@@ -42,19 +42,18 @@ func StateOf(w Wanted, seen Seen, now time.Time) (State, error) {
 	return s, nil
 }
 
-// RunsWith returns the digest of the CA bundle that an agent was started with, and the client
-// certificate that its cluster has. They are empty and nil if the work does not report them. started
-// is true if the agent was started with that certificate: a cluster reports a new one before its agent
-// is restarted.
-func RunsWith(work *workv1.ManifestWork, agentNamespace string) (bundle string, certificate *Certificate, started bool) {
+// RunsWith returns the digest of the CA bundle that an agent was started with, and the [CertificateName]
+// that its cluster has. They are empty if they are not known. started is true if the agent was started
+// with that certificate: a cluster reports a new one before its agent is restarted.
+func RunsWith(work *workv1.ManifestWork, addOn *addonv1alpha1.ManagedClusterAddOn, agentNamespace string) (bundle, certificate string, started bool) {
 	if work == nil {
-		return "", nil, false
+		return "", "", false
 	}
-	certificate = lookAt(work, agentNamespace).certificate
+	certificate = CertificateName(work, addOn, agentNamespace)
 	d := deploymentOf(work, agentNamespace)
-	if d.current && d.available {
+	if applied, _ := appliedAs(work); applied && d.current && d.available {
 		bundle = d.bundle
-		started = certificate != nil && work.Annotations[ClientCertificateAnnotation] == certificate.Fingerprint &&
+		started = certificate != "" && work.Annotations[ClientCertificateAnnotation] == certificate &&
 			d.digest != "" && d.digest == work.Annotations[CertificatesAnnotation]
 	}
 	return bundle, certificate, started

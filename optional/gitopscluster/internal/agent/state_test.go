@@ -181,10 +181,11 @@ func (s *spoke) none() {
 func TestCertificateName(t *testing.T) {
 	s := well(t)
 	first := CertificateName(s.Work, s.AddOn, "argocd")
-	bundle, certificate, started := RunsWith(s.Work, "argocd")
-	if bundle != "bundle" || !started {
-		t.Errorf("the agent has CA bundle %q, started with its certificate: %t", bundle, started)
+	bundle, name, started := RunsWith(s.Work, s.AddOn, "argocd")
+	if bundle != "bundle" || name != first || !started {
+		t.Errorf("the agent has CA bundle %q and certificate %q, started with it: %t", bundle, name, started)
 	}
+	certificate := lookAt(s.Work, "argocd").certificate
 	if certificate == nil || len(first) != 64 || certificate.Fingerprint != first || certificate.Generation != 1 || !certificate.NotAfter.Equal(start.Add(time.Hour)) {
 		t.Errorf("the certificate is %q, %+v", first, certificate)
 	}
@@ -232,6 +233,11 @@ func TestRunsWith(t *testing.T) {
 			delete(s.Work.Annotations, CertificatesAnnotation)
 			say(s.deployment(), text(feedbackDigest, ""))
 		}}, false},
+		"Secret refused": {[]func(*spoke){func(s *spoke) { s.refuse("conflict") }}, false},
+		"no Secret read": {[]func(*spoke){(*spoke).blind, delivered, restarted}, true},
+		"another message": {[]func(*spoke){(*spoke).blind, delivered, restarted, func(s *spoke) {
+			s.AddOn.Status.Conditions[0].Message = "until next week"
+		}}, false},
 		"no report": {[]func(*spoke){func(s *spoke) { s.Work.Status = workv1.ManifestWorkStatus{} }}, false},
 	}
 	for name, c := range cases {
@@ -240,8 +246,12 @@ func TestRunsWith(t *testing.T) {
 			for _, step := range c.steps {
 				step(s)
 			}
-			if _, _, started := RunsWith(s.Work, "argocd"); started != c.want {
+			bundle, _, started := RunsWith(s.Work, s.AddOn, "argocd")
+			if started != c.want {
 				t.Errorf("started with its certificate: %t", started)
+			}
+			if applied, _ := appliedAs(s.Work); !applied && bundle != "" {
+				t.Errorf("the bundle %q counts before the work is applied", bundle)
 			}
 		})
 	}

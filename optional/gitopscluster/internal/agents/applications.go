@@ -24,7 +24,7 @@ func (r *Reconciler) readApplications(ctx context.Context, v *view) (time.Durati
 	}
 	clusters := applications.Clusters{Agents: map[string]bool{}, Managed: map[string]bool{}, Foreign: foreign}
 	for _, a := range v.specs {
-		for _, name := range a.Clusters {
+		for _, name := range a.all() {
 			if a.Agent != nil && v.assigned[name] == a.Owner {
 				clusters.Agents[name] = true
 				clusters.Managed[name] = clusters.Managed[name] || a.Agent.Mode == agent.ModeManaged

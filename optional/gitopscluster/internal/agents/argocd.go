@@ -62,6 +62,7 @@ func (r *Reconciler) planArgoCD(ctx context.Context, v *view, plan *Plan) error 
 	if err := r.find(ctx, v); err != nil {
 		return err
 	}
+	r.orphans(v)
 	tasks := map[string]*task{}
 	state, reports, look, err := r.prepare(ctx, v, tasks)
 	if err != nil {
@@ -84,6 +85,9 @@ func (r *Reconciler) planArgoCD(ctx context.Context, v *view, plan *Plan) error 
 // the next plan.
 func (r *Reconciler) prepare(ctx context.Context, v *view, tasks map[string]*task) (state certificates.State, reports []pki.Report, look time.Duration, err error) {
 	look = nextLook
+	if len(v.there) > 0 || slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {
+		delete(r.without, v.namespace)
+	}
 	if slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {
 		if look, err = r.readApplications(ctx, v); err != nil {
 			return state, nil, look, err
@@ -99,12 +103,28 @@ func (r *Reconciler) prepare(ctx context.Context, v *view, tasks map[string]*tas
 	}
 	dry := slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun })
 	if len(v.there) == 0 && !r.clean[v.namespace] && !dry {
+		if wait := r.unused(v); wait > 0 {
+			return state, nil, min(look, wait), nil
+		}
 		if err := remove(ctx, r.applications, r.keeper, v.namespace); err != nil {
 			return state, nil, look, err
 		}
 		r.clean[v.namespace] = true
 	}
 	return state, nil, look, nil
+}
+
+// unused returns how much longer the certificates of an Argo CD without agents stay: not at all while a
+// GitOpsCluster is being deleted, else for the grace period. A restored hub may get its GitOpsClusters and
+// their agents after the certificates.
+func (r *Reconciler) unused(v *view) time.Duration {
+	if slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Deleting }) {
+		return 0
+	}
+	if r.without[v.namespace].IsZero() {
+		r.without[v.namespace] = time.Now()
+	}
+	return r.options.Grace - time.Since(r.without[v.namespace])
 }
 
 // remove removes what an Argo CD has because of agents.
@@ -170,7 +190,7 @@ func (r *Reconciler) assign(next map[string]*task, v *view, state certificates.S
 		atLeast = max(atLeast, a.AtLeast)
 	}
 	for _, a := range v.specs {
-		for _, name := range a.Clusters {
+		for _, name := range a.all() {
 			if v.assigned[name] == a.Owner && name != v.namespace {
 				clusters++
 				if _, there := v.there[name]; !there {
@@ -179,9 +199,13 @@ func (r *Reconciler) assign(next map[string]*task, v *view, state certificates.S
 			}
 		}
 	}
+	reports = slices.DeleteFunc(slices.Clone(reports), func(report pki.Report) bool {
+		_, wanted := v.assigned[report.Cluster]
+		return !wanted // nobody would change its agent
+	})
 	generations := pki.Generations(reports, state.SigningCA, state.TrustedCAs, atLeast, r.options.Limit.Of(clusters), time.Now())
 	for _, a := range v.specs {
-		for _, name := range a.Clusters {
+		for _, name := range a.all() {
 			if v.assigned[name] != a.Owner || name == v.namespace {
 				continue
 			}
@@ -213,30 +237,37 @@ func newTask(v *view, a Spec, state certificates.State, name string, generation 
 	return t, nil
 }
 
+// orphans sets the grace of each agent whose GitOpsCluster does not exist.
+func (r *Reconciler) orphans(v *view) {
+	v.grace = map[string]time.Duration{}
+	for name, p := range v.there {
+		_, wanted := v.assigned[name]
+		if wanted || slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Owner == p.owner }) {
+			delete(r.orphaned, name)
+			continue
+		}
+		if r.orphaned[name].IsZero() {
+			r.orphaned[name] = time.Now()
+		}
+		v.grace[name] = r.options.Grace - time.Since(r.orphaned[name])
+	}
+}
+
 // release adds a task to remove each agent that no GitOpsCluster requests any more. It returns the
-// longest time until the next plan. A GitOpsCluster in dry run keeps its agents. If the GitOpsCluster of
-// an agent does not exist, the agent stays for the grace period, because a restored hub may get the
-// GitOpsCluster late. After that the oldest GitOpsCluster in Argo CD's namespace decides.
+// longest time until the next plan. If the GitOpsCluster of an agent does not exist, the oldest one in
+// Argo CD's namespace decides.
 func (r *Reconciler) release(tasks map[string]*task, v *view) (look time.Duration) {
 	look = nextLook
 	for name, p := range v.there {
 		if _, wanted := v.assigned[name]; wanted {
-			delete(r.orphaned, name)
 			continue
 		}
 		t := &task{namespace: v.namespace, owner: p.owner, untouched: !v.leaving(name)}
+		if wait := v.grace[name]; wait > 0 {
+			look = min(look, wait)
+		}
 		i := slices.IndexFunc(v.specs, func(a Spec) bool { return a.Owner == p.owner })
-		if i >= 0 {
-			delete(r.orphaned, name)
-		} else {
-			began, known := r.orphaned[name]
-			if !known {
-				began = time.Now()
-				r.orphaned[name] = began
-			}
-			if wait := r.options.Grace - time.Since(began); wait > 0 {
-				t.untouched, look = true, min(look, wait)
-			}
+		if i < 0 {
 			i = slices.IndexFunc(v.specs, func(a Spec) bool { return a.Owner.Namespace == v.namespace && !a.DryRun })
 		}
 		if i >= 0 {

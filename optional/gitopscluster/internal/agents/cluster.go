@@ -88,9 +88,9 @@ func (r *Reconciler) ownerOf(ctx context.Context, cluster string, addOn *addonv1
 		if digest == "" || len(holders) == 0 {
 			continue
 		}
-		// A holder that still selects the cluster has only registered it.
+		// A holder that still has the cluster has only registered it.
 		i := slices.IndexFunc(holders, func(holder string) bool {
-			return !slices.ContainsFunc(specs, func(a Spec) bool { return a.Owner.String() == holder && slices.Contains(a.Clusters, cluster) })
+			return !slices.ContainsFunc(specs, func(a Spec) bool { return a.Owner.String() == holder && slices.Contains(a.all(), cluster) })
 		})
 		owner.Namespace, owner.Name, _ = contract.SplitKey(holders[max(i, 0)])
 		return owner, namespace, nil

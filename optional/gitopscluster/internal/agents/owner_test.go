@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -106,6 +108,31 @@ func TestOrphan(t *testing.T) {
 	})
 }
 
+// A restored hub may get the certificates before GitOpsClusters and add-ons. The certificates stay for the
+// grace period.
+func TestOrphan_certificatesStay(t *testing.T) {
+	f := newFixture(t)
+	c := f.cluster()
+	f.Set(f.spec("a", time.Hour, c))
+	f.delivered(c, holds("192.0.2.1"))
+	f.stop()
+	f.sweep()
+	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: certificates.DefaultKeyNamespace, Name: certificates.KeyName(f.namespace)}}
+	restart := func(grace time.Duration) {
+		f.grace = grace
+		f.start()
+		f.Set()
+		f.passed()
+	}
+	restart(time.Hour)
+	if err := hub.client.Get(t.Context(), client.ObjectKeyFromObject(key), key); err != nil || f.writes.Load() > 0 {
+		t.Errorf("the key of the CA: %v; %d writes", err, f.writes.Load())
+	}
+	f.stop()
+	restart(0)
+	f.absent(key)
+}
+
 // An agent is removed after the grace period even if no GitOpsCluster exists.
 func TestOrphan_leavesWithoutHeir(t *testing.T) {
 	f := newFixture(t)
@@ -127,6 +154,11 @@ func TestAssign_keepsOwners(t *testing.T) {
 	spec := func(namespace, name string, created int64, clusters ...string) Spec {
 		return Spec{Owner: types.NamespacedName{Namespace: namespace, Name: name}, ArgoNamespace: "argocd", Created: time.Unix(created, 0), Clusters: clusters, Agent: &Agent{}}
 	}
+	holding := func(namespace, name string, created int64, clusters ...string) Spec {
+		a := spec(namespace, name, created)
+		a.Held = clusters
+		return a
+	}
 	for name, c := range map[string]struct {
 		specs []Spec
 		has   types.NamespacedName
@@ -136,6 +168,10 @@ func TestAssign_keepsOwners(t *testing.T) {
 		"asks no more":  {[]Spec{spec("argocd", "older", 1, "c"), spec("argocd", "younger", 2)}, types.NamespacedName{Namespace: "argocd", Name: "younger"}, "argocd/older"},
 		"is not there":  {[]Spec{spec("argocd", "older", 1, "c")}, types.NamespacedName{Namespace: "argocd", Name: "gone"}, "argocd/older"},
 		"is of a guest": {[]Spec{spec("argocd", "own", 2, "c"), spec("team", "guest", 1, "c")}, types.NamespacedName{Namespace: "team", Name: "guest"}, "argocd/own"},
+		"held":          {[]Spec{holding("argocd", "own", 1, "c")}, types.NamespacedName{Namespace: "argocd", Name: "own"}, "argocd/own"},
+		"held, another": {[]Spec{holding("argocd", "older", 1, "c")}, types.NamespacedName{Namespace: "argocd", Name: "gone"}, "/"},
+		"held, asked":   {[]Spec{holding("argocd", "older", 1, "c"), spec("argocd", "younger", 2, "c")}, types.NamespacedName{Namespace: "argocd", Name: "gone"}, "argocd/younger"},
+		"held, both":    {[]Spec{spec("argocd", "older", 1, "c"), holding("argocd", "younger", 2, "c")}, types.NamespacedName{Namespace: "argocd", Name: "younger"}, "argocd/younger"},
 		"two guests":    {[]Spec{spec("team", "older", 1, "c"), spec("team", "younger", 2, "c")}, types.NamespacedName{Namespace: "team", Name: "younger"}, "team/younger"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -137,8 +137,9 @@ func (p *Plan) changes(before *Plan) (agents, secrets []string) {
 }
 
 // assign returns the owner of each cluster's agent, which is the first GitOpsCluster that requests it
-// (see older). An existing agent stays with its GitOpsCluster if that one still requests it and is in
-// the same relation to Argo CD's namespace as the first. Ages change with a restore, owners do not.
+// (see older). On a cluster that it holds without selecting it, a GitOpsCluster requests only the agent
+// that it has there. An existing agent stays with its GitOpsCluster if that one still requests it and is
+// in the same relation to Argo CD's namespace as the first. Ages change with a restore, owners do not.
 func assign(specs []Spec, there map[string]presence) map[string]types.NamespacedName {
 	assigned, asking := map[string]types.NamespacedName{}, map[types.NamespacedName]Spec{}
 	for _, a := range slices.SortedFunc(slices.Values(specs), older) {
@@ -146,8 +147,10 @@ func assign(specs []Spec, there map[string]presence) map[string]types.Namespaced
 			continue
 		}
 		asking[a.Owner] = a
-		for _, name := range a.Clusters {
-			if _, taken := assigned[name]; !taken {
+		for _, name := range a.all() {
+			p := there[name]
+			requested := slices.Contains(a.Clusters, name) || p.addOn != nil && p.owner == a.Owner
+			if _, taken := assigned[name]; !taken && requested {
 				assigned[name] = a.Owner
 			}
 		}
@@ -155,7 +158,7 @@ func assign(specs []Spec, there map[string]presence) map[string]types.Namespaced
 	for name, p := range there {
 		is, asks := asking[p.owner]
 		first := asking[assigned[name]]
-		if p.addOn != nil && asks && is.ArgoNamespace == p.namespace && first.ArgoNamespace == p.namespace && elsewhere(is) == elsewhere(first) && slices.Contains(is.Clusters, name) {
+		if p.addOn != nil && asks && is.ArgoNamespace == p.namespace && first.ArgoNamespace == p.namespace && elsewhere(is) == elsewhere(first) && slices.Contains(is.all(), name) {
 			assigned[name] = p.owner
 		}
 	}

@@ -40,7 +40,7 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 		if state, err = r.certificates(ctx, v, nil, nil); err != nil {
 			return nil, err
 		}
-		for _, name := range a.Clusters {
+		for _, name := range a.all() {
 			if v.assigned[name] != a.Owner || name == v.namespace {
 				continue
 			}
@@ -49,6 +49,7 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 			}
 		}
 	}
+	r.orphans(v)
 	r.release(plan.tasks, v)
 	plan.statuses, err = r.statusesOf(ctx, v, plan.tasks, state)
 	return plan, err

@@ -48,8 +48,10 @@ type Reconciler struct {
 	// orphaned has the clusters with an agent whose GitOpsCluster does not exist, with the time of that
 	// discovery.
 	orphaned map[string]time.Time
-	// clean are the namespaces of Argo CDs without agents whose certificates are deleted.
-	clean map[string]bool
+	// clean are the namespaces of Argo CDs without agents whose certificates are deleted. without has
+	// since when an Argo CD is known to have no agents.
+	clean   map[string]bool
+	without map[string]time.Time
 }
 
 func newReconciler(c client.Client, live client.Reader, options Options) *Reconciler {
@@ -58,7 +60,7 @@ func newReconciler(c client.Client, live client.Reader, options Options) *Reconc
 		reports:      &reporter{client: c, signing: sign.Options{Namespaces: options.Namespaces, KeyNamespace: options.KeyNamespace, Lifetime: options.Lifetime, Now: options.Now}, secret: options.Secret},
 		reader:       reader.New(c, live, time.Now),
 		keeper:       certificates.New(c, live, certificates.Options{CALife: options.CALife, KeyNamespace: options.KeyNamespace}),
-		applications: applications.New(c, live), orphaned: map[string]time.Time{}, clean: map[string]bool{},
+		applications: applications.New(c, live), orphaned: map[string]time.Time{}, clean: map[string]bool{}, without: map[string]time.Time{},
 	}
 }
 

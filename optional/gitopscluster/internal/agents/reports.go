@@ -46,10 +46,9 @@ func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, secre
 			Generation: p.generation(), Issued: p.issued(), SecretCurrent: true,
 		}
 		if p.addOn != nil {
-			var holds *agent.Certificate
-			if report.Bundle, holds, report.Started = agent.RunsWith(p.work, agent.InstallNamespace(p.addOn)); holds != nil {
-				report.Holds = holds.Fingerprint
-			}
+			var certificate string
+			report.Bundle, certificate, report.Started = agent.RunsWith(p.work, p.addOn, agent.InstallNamespace(p.addOn))
+			report.Holds = held(certificate, report.Issued)
 		}
 		report.Since = r.since(name, report.Generation)
 		if _, secrets[name], err = r.secret(ctx, v.namespace, name); err != nil {
@@ -66,6 +65,18 @@ func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, secre
 	}
 	slices.SortFunc(reports, func(a, b pki.Report) int { return strings.Compare(a.Cluster, b.Cluster) })
 	return reports, secrets, nil
+}
+
+// held returns the fingerprint of the issued certificate with this [agent.CertificateName], or "". If the
+// work agent cannot read the Secret, the name is the registration agent's message "client certificate
+// rotated starting from <time> to <time>". The source of the message is OCM's package register/csr.
+func held(certificate string, issued []pki.Issued) string {
+	for _, i := range slices.Backward(issued) {
+		if i.SHA256 == certificate || strings.HasSuffix(certificate, " to "+i.Expires.UTC().String()) {
+			return i.SHA256
+		}
+	}
+	return ""
 }
 
 // since returns since when the add-on of a cluster is known to request a generation.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"testing"
 	"time"
@@ -46,6 +47,7 @@ func TestReportsOfAnAgentThatIsNotRestartedYet(t *testing.T) {
 		values = append(values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.Integer, Integer: &one}})
 	}
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{agent.CertificatesAnnotation: "digest"}}}
+	work.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue}}
 	work.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
 		ResourceMeta:    workv1.ManifestResourceMeta{Group: "apps", Resource: "deployments", Namespace: "argocd", Name: agent.DeploymentName},
 		StatusFeedbacks: workv1.StatusFeedbackResult{Values: values},
@@ -55,8 +57,13 @@ func TestReportsOfAnAgentThatIsNotRestartedYet(t *testing.T) {
 	}}
 	addOn := agent.AddOn(agent.Wanted{Cluster: "c1", AgentNamespace: "argocd"})
 	addOn.Status = addonv1alpha1.ManagedClusterAddOnStatus{Conditions: []metav1.Condition{{Type: addonv1alpha1.ManagedClusterAddOnConditionAvailable, Status: metav1.ConditionTrue}}}
+	issued, err := json.Marshal([]pki.Issued{{SHA256: pki.Fingerprint(certificate), Expires: certificate.NotAfter}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addOn.Annotations[agent.IssuedAnnotation] = string(issued)
 	r := &reporter{client: hub.client, signing: sign.Options{}, secret: func(context.Context, string, string) ([]string, string, error) { return nil, "", nil }}
-	v := &view{specs: []Spec{{DryRun: true}}, there: map[string]presence{"c1": {addOn: addOn, work: work, available: true}}}
+	v := &view{grace: map[string]time.Duration{"c1": time.Hour}, there: map[string]presence{"c1": {addOn: addOn, work: work, available: true}}}
 	for named, want := range map[string]bool{"the one before": false, pki.Fingerprint(certificate): true} {
 		work.Annotations[agent.ClientCertificateAnnotation] = named
 		reports, _, err := r.of(t.Context(), v)
@@ -65,6 +72,28 @@ func TestReportsOfAnAgentThatIsNotRestartedYet(t *testing.T) {
 		}
 		if len(reports) != 1 || !reports[0].Connected || reports[0].Holds != pki.Fingerprint(certificate) || reports[0].Started != want {
 			t.Errorf("the work was delivered for certificate %s: reports %+v", named, reports)
+		}
+	}
+	// A change of the CA waits for it as long as its GitOpsCluster may only be missing.
+	v.grace["c1"] = 0
+	if reports, _, err := r.of(t.Context(), v); err != nil || len(reports) != 0 {
+		t.Errorf("after the grace period: reports %+v, %v", reports, err)
+	}
+}
+
+// A cluster that does not report the certificate has the issued one that its registration agent's message
+// dates.
+func TestHeld(t *testing.T) {
+	expires := time.Date(2026, 12, 3, 16, 1, 25, 0, time.UTC)
+	issued := []pki.Issued{{SHA256: "AA", Expires: expires.Add(-time.Hour)}, {SHA256: "BB", Expires: expires.In(time.FixedZone("", 3600))}}
+	for name, want := range map[string]string{
+		"AA": "AA", "CC": "", "": "", "17": "",
+		"client certificate rotated starting from 2026-11-26 16:01:25 +0000 UTC to 2026-12-03 16:01:25 +0000 UTC": "BB",
+		"client certificate rotated starting from 2026-11-26 15:01:25 +0000 UTC to 2026-12-03 15:01:25 +0000 UTC": "AA",
+		"client certificate rotated starting from 2026-12-03 16:01:25 +0000 UTC to 2026-12-10 16:01:25 +0000 UTC": "",
+	} {
+		if got := held(name, issued); got != want {
+			t.Errorf("%q is certificate %q, want %q", name, got, want)
 		}
 	}
 }

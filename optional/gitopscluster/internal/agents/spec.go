@@ -6,6 +6,7 @@ package agents
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -27,17 +28,23 @@ type Spec struct {
 	ArgoNamespace string
 	// Agent is nil when clusters are registered only.
 	Agent *Agent
-	// Clusters are those that it has, also those that are held back.
-	Clusters []string
+	// Clusters are those that it selects. Held are the others that it holds: an existing agent of its
+	// own stays there, and none is installed.
+	Clusters, Held []string
 	// RotateCA requests a new CA (see certificates.Wanted).
 	RotateCA string
 	// AtLeast is the least generation of the clusters' certificates.
 	AtLeast int
 	// Abandon releases unreachable clusters without proof.
 	Abandon bool
+	// Deleting is true while the GitOpsCluster is being deleted.
+	Deleting bool
 	// DryRun has nothing written, and everything that would be in the answer.
 	DryRun bool
 }
+
+// all returns Clusters and Held.
+func (s Spec) all() []string { return slices.Concat(s.Clusters, s.Held) }
 
 // Agent is the desired agent on each cluster.
 type Agent struct {

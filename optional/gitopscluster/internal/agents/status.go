@@ -25,11 +25,12 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, tasks map[string]*
 		if a.Owner.Namespace == v.namespace { // others do not have to see the Applications of the hub
 			status.Applications = v.applications
 		}
-		for _, name := range a.Clusters {
-			if a.Agent == nil {
-				break
+		for _, name := range a.all() {
+			owner, assigned := v.assigned[name]
+			if a.Agent == nil || !assigned {
+				continue
 			}
-			if owner := v.assigned[name]; owner != a.Owner {
+			if owner != a.Owner {
 				status.Conflicts[name] = owner
 				continue
 			}

@@ -24,8 +24,10 @@ type view struct {
 	assigned map[string]types.NamespacedName
 	// others: this Argo CD may have specs that specs does not have.
 	others bool
-	// there has the clusters that have an object of an agent of this Argo CD.
+	// there has the clusters that have an object of an agent of this Argo CD. grace is how much longer an
+	// agent stays whose GitOpsCluster does not exist.
 	there    map[string]presence
+	grace    map[string]time.Duration
 	found    map[types.NamespacedName]principal.Found
 	problems map[types.NamespacedName][]principal.Problem
 	// applications has the problems of the hub's Applications.
@@ -57,10 +59,11 @@ func (v *view) checkAddresses() {
 }
 
 // leaving reports whether the agent of a cluster has to be removed, because no GitOpsCluster requests it
-// any more. A GitOpsCluster in dry run keeps its agents.
+// any more. A GitOpsCluster in dry run keeps its agents. If the GitOpsCluster does not exist, the agent
+// stays for the grace period, because a restored hub may get the GitOpsCluster late.
 func (v *view) leaving(cluster string) bool {
 	_, wanted := v.assigned[cluster]
-	return !wanted && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.there[cluster].owner && s.DryRun })
+	return !wanted && v.grace[cluster] <= 0 && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.there[cluster].owner && s.DryRun })
 }
 
 // renewal returns when the first client certificate has to be renewed, or zero. An unreachable

@@ -122,6 +122,7 @@ func (f *fleet) renew(m *member) {
 	m.agent.Certificate, m.agent.Key, issued = f.clientOf(authorities, m.report.Cluster, m.report.Generation)
 	m.report.Issued = append(m.report.Issued, issued)
 	m.report.Issued = m.report.Issued[max(0, len(m.report.Issued)-2):]
+	m.report.Holds, m.report.Started = issued.SHA256, true
 }
 
 // pass runs one pass of a restarted keeper.

@@ -14,13 +14,21 @@ import (
 )
 
 // agentSpec returns the desired agents of a GitOpsCluster that holds clusters.
-func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, holds map[string]bool) agents.Spec {
+func agentSpec(o *v1beta1.GitOpsCluster, f found, holds map[string]bool) agents.Spec {
+	in := f.intent
 	a := agents.Spec{
-		Owner: key(o), Created: o.CreationTimestamp.Time, ArgoNamespace: in.ArgoNamespace, Clusters: slices.Sorted(maps.Keys(holds)),
-		RotateCA: in.RotateCA, Abandon: in.Abandon, AtLeast: in.Generation,
+		Owner: key(o), Created: o.CreationTimestamp.Time, ArgoNamespace: in.ArgoNamespace,
+		RotateCA: in.RotateCA, Abandon: in.Abandon, AtLeast: in.Generation, Deleting: !o.DeletionTimestamp.IsZero(),
 		// What cannot be followed leaves everything as it is. It is deleted all the same,
 		// unless an annotation that cannot be read may have been to prevent that.
 		DryRun: in.DryRun || in.Refusal != nil && (o.DeletionTimestamp.IsZero() || in.Refusal.Reason == intent.ReasonBadAnnotation),
+	}
+	for _, name := range slices.Sorted(maps.Keys(holds)) {
+		if f.selected[name] != nil {
+			a.Clusters = append(a.Clusters, name)
+		} else {
+			a.Held = append(a.Held, name)
+		}
 	}
 	if w := in.Agent; w != nil && in.Refusal == nil && o.DeletionTimestamp.IsZero() {
 		field := "spec.gitopsAddon.argoCDAgent.serverAddress"

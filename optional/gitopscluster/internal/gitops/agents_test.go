@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -195,4 +196,52 @@ func TestAgentsComeAndLeave(t *testing.T) {
 	f.gone(o)
 	f.registered()
 	f.gone(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "argocd-agent-ca"}})
+}
+
+// A GitOpsCluster may hold clusters that its Placement does not select. It installs no agent on them.
+func TestHeldBack_getsNoAgent(t *testing.T) {
+	f := newFleet(t)
+	f.options.Every = true
+	clusters := f.clusters(4)
+	_, stop := f.start()
+	f.registered(clusters...)
+	stop()
+	f.options.Every, f.team = false, f.argocd
+	f.withPrincipal()
+	for _, c := range clusters {
+		f.available(c)
+	}
+	f.placement("two", clusters[0], clusters[1])
+	f.start()
+	o := f.gitops("fleet", "two", withAgent)
+	for _, c := range clusters[:2] {
+		testkit.Eventually(t, "the work of "+c, func() error {
+			return hub.client.Get(t.Context(), client.ObjectKey{Namespace: c, Name: agent.WorkName}, &workv1.ManifestWork{})
+		})
+	}
+	if at := f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonHeldBack); at.Status.Clusters.Leaving != 2 {
+		t.Errorf("%d are leaving", at.Status.Clusters.Leaving)
+	}
+	for _, c := range clusters[2:] {
+		if err := hub.client.Get(t.Context(), client.ObjectKey{Namespace: c, Name: agent.AddOnName}, &addonv1alpha1.ManagedClusterAddOn{}); !apierrors.IsNotFound(err) {
+			t.Errorf("a cluster that the Placement does not select gets an agent: %v", err)
+		}
+	}
+}
+
+// A GitOpsCluster that was re-created with the same name does not inherit the confirmation of a deletion.
+func TestForget_recreated(t *testing.T) {
+	owner := types.NamespacedName{Namespace: "argocd", Name: "fleet"}
+	r := &Reconciler{
+		known: map[types.NamespacedName]types.UID{owner: "1"}, confirmed: map[types.NamespacedName]bool{owner: true},
+		since: map[types.NamespacedName]map[string]time.Time{owner: {"c1": time.Now()}}, status: &statusWriter{},
+	}
+	for uid, want := range map[types.UID]bool{"1": true, "2": false} {
+		o := v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.Name, UID: uid}}
+		r.known[owner], r.confirmed[owner], r.since[owner] = "1", true, map[string]time.Time{"c1": time.Now()}
+		r.forget(&v1beta1.GitOpsClusterList{Items: []v1beta1.GitOpsCluster{o}})
+		if r.confirmed[owner] != want || (r.since[owner] != nil) != want {
+			t.Errorf("UID %s: confirmed %t, since %v", uid, r.confirmed[owner], r.since[owner])
+		}
+	}
 }

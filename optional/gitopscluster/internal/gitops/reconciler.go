@@ -42,8 +42,8 @@ type Reconciler struct {
 	agents *agents.Reconciler
 	status *statusWriter
 	queue  enqueue.Queue
-	// known are the GitOpsClusters of the last pass.
-	known map[types.NamespacedName]bool
+	// known has the GitOpsClusters of the last pass, by name and UID.
+	known map[types.NamespacedName]types.UID
 	// since has, for held clusters that are not selected, the time of that discovery. Only one worker uses
 	// it.
 	since map[types.NamespacedName]map[string]time.Time
@@ -171,19 +171,19 @@ func (x *member) spec() agents.Spec {
 		o = o.DeepCopy()
 		o.DeletionTimestamp = nil // nothing is removed yet
 	}
-	a := agentSpec(o, x.intent, x.desired)
+	a := agentSpec(o, x.found, x.desired)
 	a.DryRun = a.DryRun || x.err != nil
 	return a
 }
 
-// forget deletes the state of GitOpsClusters that do not exist any more.
+// forget deletes the state of GitOpsClusters that do not exist any more, or that were re-created.
 func (r *Reconciler) forget(list *v1beta1.GitOpsClusterList) {
-	there := map[types.NamespacedName]bool{}
+	there := map[types.NamespacedName]types.UID{}
 	for i := range list.Items {
-		there[key(&list.Items[i])] = true
+		there[key(&list.Items[i])] = list.Items[i].UID
 	}
-	for owner := range r.known {
-		if !there[owner] {
+	for owner, uid := range r.known {
+		if there[owner] != uid {
 			delete(r.since, owner)
 			delete(r.confirmed, owner)
 			r.status.forget(owner)

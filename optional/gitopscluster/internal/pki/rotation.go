@@ -10,10 +10,6 @@ import (
 )
 
 const (
-	// settled is how long an issued certificate needs at most to reach its cluster. If the cluster
-	// does not report its certificate, a healthy agent counts as running with it only after that
-	// time.
-	settled = 30 * time.Second
 	// away is how long a change of the CA also waits for agents that are not connected while their
 	// cluster is available. They may just be restarting.
 	away = 10 * time.Minute
@@ -58,13 +54,10 @@ func (r Report) newest() (Issued, bool) {
 // runs reports whether the agent runs with a certificate of a CA and the generation
 // that is asked for. Its registration agent may have made several requests, and need not
 // hold the newest one.
-func (r Report) runs(ca string, now time.Time) bool {
-	newest, ok := r.newest()
-	wanted := func(i Issued) bool { return i.CA == ca && i.Generation == r.Generation }
-	if r.Holds == "" {
-		return ok && r.Connected && wanted(newest) && !now.Before(newest.At.Add(settled))
-	}
-	return r.Connected && r.Started && slices.ContainsFunc(r.Issued, func(i Issued) bool { return i.SHA256 == r.Holds && wanted(i) })
+func (r Report) runs(ca string) bool {
+	return r.Connected && r.Started && slices.ContainsFunc(r.Issued, func(i Issued) bool {
+		return i.SHA256 == r.Holds && i.CA == ca && i.Generation == r.Generation
+	})
 }
 
 // recent reports whether a cluster may still be on its way to the certificate that its add-on
@@ -91,7 +84,7 @@ func (r Report) refused(ca string, trusted []string) bool {
 
 // uses reports whether the agent may use a valid certificate of another CA.
 func (r Report) uses(ca string, now time.Time) bool {
-	return !r.runs(ca, now) && slices.ContainsFunc(r.Issued, func(i Issued) bool { return i.CA != ca && now.Before(i.Expires) })
+	return !r.runs(ca) && slices.ContainsFunc(r.Issued, func(i Issued) bool { return i.CA != ca && now.Before(i.Expires) })
 }
 
 // Authorities is the state of the CA, as it is stored.
@@ -217,7 +210,7 @@ func waitToDrop(is Authorities, facts Facts) Waiting {
 
 // replaces reports whether the agent is about to run its newest certificate, and can be reached.
 func (r *Report) replaces(newest int, ca string, now time.Time) bool {
-	return r.Reachable && !r.runs(ca, now) && (newest != r.Generation || len(r.Issued) > 1) && r.recent(now)
+	return r.Reachable && !r.runs(ca) && (newest != r.Generation || len(r.Issued) > 1) && r.recent(now)
 }
 
 // Generations returns the generation of its certificate that each cluster has to request. It is the present one, or the next one if the agent
