@@ -163,6 +163,9 @@ func (v *Viewer) check(ctx context.Context, instance string, e *entry, now time.
 	next, reason, err := v.find(ctx, instance)
 	if err == nil && e.target != nil && !e.target.is(next) {
 		// It is delivered elsewhere, or not any more: what is shown is not its own.
+		if next == nil && !reason.ours {
+			e.status = "" // another writer may have set the resources in its status since
+		}
 		err = v.remove(ctx, instance, e)
 	}
 	if err == nil && next == nil && e.status != "" {

@@ -449,6 +449,27 @@ func TestView_goesWhenTheApplicationMoves(t *testing.T) {
 	f.awaitNothing(t)
 }
 
+// The hub's own Argo CD may take an Application over. The viewer then leaves the Application's status alone.
+func TestView_leavesTheStatusOfTheHubsOwn(t *testing.T) {
+	f := newFixture(t)
+	change := func(patch string) {
+		must(t, hub.client.Patch(t.Context(), f.app.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(patch))))
+	}
+	change(`{"status":{"resources":[{"kind":"ConfigMap","name":"c"}]}}`)
+	leave := f.open(t, guestbook)
+	defer leave()
+	f.awaitTree(t, `"name":"c"`)
+	set(t, f.managed, "guestbook", strings.ReplaceAll(tree, `"c"`, `"d"`))
+	f.awaitTree(t, `"name":"d"`) // the pass that wrote the status has ended
+	change(`{"metadata":{"labels":{"` + contract.PullLabel + `":null}},"status":{"resources":[{"kind":"ConfigMap","name":"of-the-hub"}]}}`)
+	f.awaitNothing(t)
+	app := f.app.DeepCopy()
+	must(t, hub.client.Get(t.Context(), client.ObjectKeyFromObject(app), app))
+	if list, _, _ := unstructured.NestedSlice(app.Object, "status", "resources"); fmt.Sprint(list) != "[map[kind:ConfigMap name:of-the-hub]]" {
+		t.Errorf("status.resources are %v", list)
+	}
+}
+
 // If Argo CD's version is unknown, neither the viewer nor the observer reads or writes trees.
 func TestView_ofUnknownVersionIsNotWritten(t *testing.T) {
 	f := newFixture(t)
