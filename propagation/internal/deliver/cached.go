@@ -159,10 +159,15 @@ func applicationsWanting(ctx context.Context, cache client.Reader, cluster strin
 	if err != nil {
 		return nil, err
 	}
-	if same != nil && contract.IsPulled(same.Labels) && same.Annotations[contract.ClusterAnnotation] == cluster && payload.DeliveredName(same) == identity {
+	if same != nil && desires(same, cluster, identity) {
 		found = append(found, same)
 	}
 	return found, nil
+}
+
+// desires reports whether an Application requests an identity on a cluster.
+func desires(app *argocd.Application, cluster string, identity types.NamespacedName) bool {
+	return contract.IsPulled(app.Labels) && app.Annotations[contract.ClusterAnnotation] == cluster && payload.DeliveredName(app) == identity
 }
 
 // namespacesNaming returns the function for [sources]: the namespaces of the pulled Applications on

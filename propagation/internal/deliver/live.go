@@ -115,12 +115,23 @@ func (l *liveReader) read(ctx context.Context, key types.NamespacedName, app *ar
 	return found, nil
 }
 
-// Rivals implements [reader]. It reads the copies of the cached rivals from the API server.
+// Rivals implements [reader]. It reads the cached rivals and their copies from the API server.
 func (l *liveReader) Rivals(ctx context.Context, app *argocd.Application) (foundRivals, error) {
 	found, err := l.cache.Rivals(ctx, app)
 	if err != nil {
 		return found, err
 	}
+	desiring := make([]*argocd.Application, 0, len(found.Applications))
+	for _, rival := range found.Applications {
+		live, err := readObject(ctx, l, client.ObjectKeyFromObject(rival), &argocd.Application{})
+		if err != nil {
+			return found, err
+		}
+		if live != nil && desires(live, app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app)) {
+			desiring = append(desiring, live)
+		}
+	}
+	found.Applications = desiring
 	copies := make([]*manifestcache.Work, 0, len(found.Copies))
 	for _, work := range found.Copies {
 		if claimant, _ := work.Claimant(); claimant == client.ObjectKeyFromObject(app) {

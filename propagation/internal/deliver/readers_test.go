@@ -251,6 +251,61 @@ func TestGather_readersAgree(t *testing.T) {
 	}
 }
 
+// changedRival is an API server that has another version of an Application than the cache.
+type changedRival struct {
+	client.Reader
+	key    client.ObjectKey
+	change func(*argocd.Application) error
+}
+
+func (c changedRival) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	err := c.Reader.Get(ctx, key, o, options...)
+	if app, ok := o.(*argocd.Application); ok && err == nil && key == c.key {
+		return c.change(app)
+	}
+	return err
+}
+
+// Before propagation deletes a ManifestWork because another Application has its identity, it reads that
+// Application from the API server.
+func TestLiveReader_readsRivals(t *testing.T) {
+	p, other := newPlace(t), newPlace(t)
+	other.bind(p.cluster)
+	running := start(t, anywhere(t, p.namespace))
+	app := p.deploy("guestbook")
+	delivered(t, app, p.cluster)
+	rival := other.deploy("guestbook", func(a *argocd.Application) {
+		a.Annotations[contract.ClusterAnnotation], a.Annotations[contract.AppNamespaceAnnotation] = p.cluster, p.namespace
+	})
+	key := client.ObjectKeyFromObject(rival)
+	for name, c := range map[string]struct {
+		change func(*argocd.Application) error
+		wants  bool
+	}{
+		"as cached":  {func(*argocd.Application) error { return nil }, true},
+		"gone":       {func(*argocd.Application) error { return apierrors.NewNotFound(schema.GroupResource{}, key.Name) }, false},
+		"deleted":    {func(a *argocd.Application) error { now := metav1.Now(); a.DeletionTimestamp = &now; return nil }, false},
+		"moved":      {func(a *argocd.Application) error { a.Annotations[contract.ClusterAnnotation] = "c2"; return nil }, false},
+		"renamed":    {func(a *argocd.Application) error { delete(a.Annotations, contract.AppNamespaceAnnotation); return nil }, false},
+		"not pulled": {func(a *argocd.Application) error { a.Labels = nil; return nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := &liveReader{api: changedRival{running.live.api, key, c.change}, cache: running.live.cache}
+			testkit.Eventually(t, "the rival in the cache", func() error {
+				f, err := gather(t.Context(), running.sources(), running.cached, client.ObjectKeyFromObject(app))
+				if err == nil && len(f.Rivals) != 1 {
+					err = fmt.Errorf("rivals %+v", f.Rivals)
+				}
+				return err
+			})
+			f, err := gather(t.Context(), running.sources(), live, client.ObjectKeyFromObject(app))
+			if err != nil || (len(f.Rivals) == 1 && f.Rivals[0].Wants) != c.wants {
+				t.Errorf("rivals %+v, %v", f.Rivals, err)
+			}
+		})
+	}
+}
+
 // setAnnotation sets an annotation of an object.
 func setAnnotation(t *testing.T, o client.Object, key, value string) {
 	t.Helper()
