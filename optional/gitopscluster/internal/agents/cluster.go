@@ -90,7 +90,7 @@ func (r *Reconciler) ownerOf(ctx context.Context, cluster string, addOn *addonv1
 		}
 		// A holder that still has the cluster has only registered it.
 		i := slices.IndexFunc(holders, func(holder string) bool {
-			return !slices.ContainsFunc(specs, func(a Spec) bool { return a.Owner.String() == holder && slices.Contains(a.all(), cluster) })
+			return !slices.ContainsFunc(specs, func(a Spec) bool { return a.Owner.String() == holder && a.has(cluster) })
 		})
 		owner.Namespace, owner.Name, _ = contract.SplitKey(holders[max(i, 0)])
 		return owner, namespace, nil

@@ -138,19 +138,27 @@ func (p *Plan) changes(before *Plan) (agents, secrets []string) {
 
 // assign returns the owner of each cluster's agent, which is the first GitOpsCluster that requests it
 // (see older). On a cluster that it holds without selecting it, a GitOpsCluster requests only the agent
-// that it has there. An existing agent stays with its GitOpsCluster if that one still requests it and is
+// that it has there, and after those that select it. An existing agent stays with its GitOpsCluster if that one still requests it and is
 // in the same relation to Argo CD's namespace as the first. Ages change with a restore, owners do not.
 func assign(specs []Spec, there map[string]presence) map[string]types.NamespacedName {
 	assigned, asking := map[string]types.NamespacedName{}, map[types.NamespacedName]Spec{}
-	for _, a := range slices.SortedFunc(slices.Values(specs), older) {
+	specs = slices.SortedFunc(slices.Values(specs), older)
+	for _, a := range specs {
 		if a.Agent == nil {
 			continue
 		}
 		asking[a.Owner] = a
-		for _, name := range a.all() {
+		for _, name := range a.Clusters {
+			if _, taken := assigned[name]; !taken {
+				assigned[name] = a.Owner
+			}
+		}
+	}
+	for _, a := range specs {
+		for name, agent := range a.Held {
 			p := there[name]
-			requested := slices.Contains(a.Clusters, name) || p.addOn != nil && p.owner == a.Owner
-			if _, taken := assigned[name]; !taken && requested {
+			own := p.addOn == nil && agent || p.addOn != nil && p.owner == a.Owner
+			if _, taken := assigned[name]; !taken && own && a.Agent != nil {
 				assigned[name] = a.Owner
 			}
 		}
@@ -158,7 +166,7 @@ func assign(specs []Spec, there map[string]presence) map[string]types.Namespaced
 	for name, p := range there {
 		is, asks := asking[p.owner]
 		first := asking[assigned[name]]
-		if p.addOn != nil && asks && is.ArgoNamespace == p.namespace && first.ArgoNamespace == p.namespace && elsewhere(is) == elsewhere(first) && slices.Contains(is.all(), name) {
+		if p.addOn != nil && asks && is.ArgoNamespace == p.namespace && first.ArgoNamespace == p.namespace && elsewhere(is) == elsewhere(first) && is.has(name) {
 			assigned[name] = p.owner
 		}
 	}

@@ -6,6 +6,7 @@ package agents
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,9 +29,11 @@ type Spec struct {
 	ArgoNamespace string
 	// Agent is nil when clusters are registered only.
 	Agent *Agent
-	// Clusters are those that it selects. Held are the others that it holds: an existing agent of its
-	// own stays there, and none is installed.
-	Clusters, Held []string
+	// Clusters are those that it selects.
+	Clusters []string
+	// Held are the others that it holds. An existing agent of its own stays there, and no other one is
+	// installed. The value is true if the cluster's Secret has the shape of an agent of its own.
+	Held map[string]bool
 	// RotateCA requests a new CA (see certificates.Wanted).
 	RotateCA string
 	// AtLeast is the least generation of the clusters' certificates.
@@ -44,7 +47,13 @@ type Spec struct {
 }
 
 // all returns Clusters and Held.
-func (s Spec) all() []string { return slices.Concat(s.Clusters, s.Held) }
+func (s Spec) all() []string { return slices.AppendSeq(slices.Clone(s.Clusters), maps.Keys(s.Held)) }
+
+// has reports whether a cluster is one of Clusters or Held.
+func (s Spec) has(cluster string) bool {
+	_, held := s.Held[cluster]
+	return held || slices.Contains(s.Clusters, cluster)
+}
 
 // Agent is the desired agent on each cluster.
 type Agent struct {

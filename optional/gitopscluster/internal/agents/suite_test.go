@@ -126,7 +126,7 @@ func newFixture(t *testing.T) *fixture {
 // because it is the only one.
 func (f *fixture) sweep() {
 	f.t.Helper()
-	for _, list := range []client.ObjectList{&workv1.ManifestWorkList{}, &addonv1alpha1.ManagedClusterAddOnList{}} {
+	for _, list := range []client.ObjectList{&workv1.ManifestWorkList{}, &addonv1alpha1.ManagedClusterAddOnList{}, &certificatesv1.CertificateSigningRequestList{}} {
 		if err := hub.client.List(context.Background(), list); err != nil {
 			f.t.Fatal(err)
 		}

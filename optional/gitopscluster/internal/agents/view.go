@@ -60,10 +60,15 @@ func (v *view) checkAddresses() {
 
 // leaving reports whether the agent of a cluster has to be removed, because no GitOpsCluster requests it
 // any more. A GitOpsCluster in dry run keeps its agents. If the GitOpsCluster does not exist, the agent
-// stays for the grace period, because a restored hub may get the GitOpsCluster late.
+// stays for the grace period, because a restored hub may get the GitOpsCluster late. It also stays while
+// another GitOpsCluster holds the cluster.
 func (v *view) leaving(cluster string) bool {
 	_, wanted := v.assigned[cluster]
-	return !wanted && v.grace[cluster] <= 0 && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.there[cluster].owner && s.DryRun })
+	grace, orphan := v.grace[cluster]
+	if orphan && (grace > 0 || slices.ContainsFunc(v.specs, func(s Spec) bool { return s.has(cluster) })) {
+		return false
+	}
+	return !wanted && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.there[cluster].owner && s.DryRun })
 }
 
 // renewal returns when the first client certificate has to be renewed, or zero. An unreachable

@@ -93,6 +93,7 @@ func TestChangeOfTheCAInTime(t *testing.T) {
 	f.pass("")
 	f.restartPrincipal() // its certificates expired long ago
 	f.renew(f.members[0])
+	f.members[0].startAgent()
 	f.changeCA("")
 	if f.state.SigningCA == first || len(f.state.Problems) > 0 || strings.Count(string(f.state.CABundle), "BEGIN") != 1 {
 		t.Errorf("problems %v", f.state.Problems)

@@ -59,6 +59,8 @@ type member struct {
 	agent  standin.Agent
 	report pki.Report
 	secret string // digest of the cluster Secret's config
+	// next is the certificate and key that the cluster holds, and with which its agent was not started yet.
+	next [2][]byte
 }
 
 // fleet is a hub with a running principal, and clusters that act one step at a time.
@@ -89,6 +91,7 @@ func newFleet(t *testing.T, clusters ...string) *fleet {
 		f.members = append(f.members, m)
 		f.trust(m)
 		f.renew(m)
+		m.startAgent()
 	}
 	return f
 }
@@ -119,10 +122,15 @@ func (f *fleet) renew(m *member) {
 		f.t.Fatal(err)
 	}
 	var issued pki.Issued
-	m.agent.Certificate, m.agent.Key, issued = f.clientOf(authorities, m.report.Cluster, m.report.Generation)
+	m.next[0], m.next[1], issued = f.clientOf(authorities, m.report.Cluster, m.report.Generation)
 	m.report.Issued = append(m.report.Issued, issued)
 	m.report.Issued = m.report.Issued[max(0, len(m.report.Issued)-2):]
-	m.report.Holds, m.report.Started = issued.SHA256, true
+	m.report.Holds, m.report.Started = issued.SHA256, false
+}
+
+// startAgent restarts a member's agent with the certificate that the cluster holds.
+func (m *member) startAgent() {
+	m.agent.Certificate, m.agent.Key, m.report.Started = m.next[0], m.next[1], true
 }
 
 // pass runs one pass of a restarted keeper.
@@ -182,6 +190,8 @@ func (f *fleet) act() bool {
 			f.trust(m)
 		case newest.Generation != m.report.Generation:
 			f.renew(m)
+		case !m.report.Started:
+			m.startAgent()
 		default:
 			continue
 		}

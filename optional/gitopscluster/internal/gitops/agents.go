@@ -18,7 +18,7 @@ func agentSpec(o *v1beta1.GitOpsCluster, f found, holds map[string]bool) agents.
 	in := f.intent
 	a := agents.Spec{
 		Owner: key(o), Created: o.CreationTimestamp.Time, ArgoNamespace: in.ArgoNamespace,
-		RotateCA: in.RotateCA, Abandon: in.Abandon, AtLeast: in.Generation, Deleting: !o.DeletionTimestamp.IsZero(),
+		RotateCA: in.RotateCA, Abandon: in.Abandon, AtLeast: in.Generation, Deleting: !o.DeletionTimestamp.IsZero(), Held: map[string]bool{},
 		// What cannot be followed leaves everything as it is. It is deleted all the same,
 		// unless an annotation that cannot be read may have been to prevent that.
 		DryRun: in.DryRun || in.Refusal != nil && (o.DeletionTimestamp.IsZero() || in.Refusal.Reason == intent.ReasonBadAnnotation),
@@ -26,9 +26,9 @@ func agentSpec(o *v1beta1.GitOpsCluster, f found, holds map[string]bool) agents.
 	for _, name := range slices.Sorted(maps.Keys(holds)) {
 		if f.selected[name] != nil {
 			a.Clusters = append(a.Clusters, name)
-		} else {
-			a.Held = append(a.Held, name)
+			continue
 		}
+		a.Held[name] = f.hasAgent(name) && slices.Contains(clustersecret.Holders(f.secrets[name]), key(o).String())
 	}
 	if w := in.Agent; w != nil && in.Refusal == nil && o.DeletionTimestamp.IsZero() {
 		field := "spec.gitopsAddon.argoCDAgent.serverAddress"

@@ -8,10 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +31,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -243,5 +246,25 @@ func TestForget_recreated(t *testing.T) {
 		if r.confirmed[owner] != want || (r.since[owner] != nil) != want {
 			t.Errorf("UID %s: confirmed %t, since %v", uid, r.confirmed[owner], r.since[owner])
 		}
+	}
+}
+
+// On a cluster that the Placement does not select, a GitOpsCluster requests an agent only if the cluster's
+// Secret shows one of its own. The add-on may be missing, as on a restored hub.
+func TestAgentSpec_held(t *testing.T) {
+	secret := func(holder, digest string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.GitOpsClustersAnnotation: holder, contract.ConfigDigestAnnotation: digest}}}
+	}
+	o := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "fleet"}}
+	a := agentSpec(o, found{
+		selected: map[string]*clusterv1.ManagedCluster{"selected": {}},
+		secrets: map[string]*corev1.Secret{
+			"selected": secret("argocd/fleet", "x"), "own": secret("argocd/fleet,argocd/other", "x"),
+			"plain": secret("argocd/fleet", ""), "orphan": secret("argocd/gone", "x"),
+		},
+	}, map[string]bool{"selected": true, "own": true, "plain": true, "orphan": true, "none": true})
+	want := map[string]bool{"own": true, "plain": false, "orphan": false, "none": false}
+	if diff := cmp.Diff(want, a.Held); diff != "" || !slices.Equal(a.Clusters, []string{"selected"}) {
+		t.Errorf("clusters %v, held %s", a.Clusters, diff)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -86,7 +87,31 @@ func (f *fleet) grantSecrets(namespace string) {
 			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: in.Name},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: account}},
 		})
+		for _, rule := range rules {
+			f.allowed(in.Namespace, rule)
+		}
 	}
+}
+
+// allowed waits until the API server grants a rule to gitopscluster's account.
+func (f *fleet) allowed(namespace string, rule rbacv1.PolicyRule) {
+	f.t.Helper()
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: account, ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Namespace: namespace, Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: rule.Resources[0],
+	}}}
+	if len(rule.ResourceNames) > 0 {
+		review.Spec.ResourceAttributes.Name = rule.ResourceNames[0]
+	}
+	testkit.Eventually(f.t, "the permissions in "+namespace, func() error {
+		asked := review.DeepCopy()
+		if err := hub.client.Create(context.Background(), asked); err != nil {
+			return err
+		}
+		if !asked.Status.Allowed {
+			return fmt.Errorf("not allowed: %s", asked.Status.Reason)
+		}
+		return nil
+	})
 }
 
 func (f *fleet) create(o client.Object) {

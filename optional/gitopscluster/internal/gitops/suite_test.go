@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -81,7 +82,7 @@ func withHub(tests func() int) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	hub.config, hub.scheme = c, runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(hub.scheme), rbacv1.AddToScheme(hub.scheme), clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme),
+	if err := errors.Join(corev1.AddToScheme(hub.scheme), rbacv1.AddToScheme(hub.scheme), authorizationv1.AddToScheme(hub.scheme), clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme),
 		v1beta1.AddToScheme(hub.scheme), v1alpha1.AddToScheme(hub.scheme), appsv1.AddToScheme(hub.scheme), certificatesv1.AddToScheme(hub.scheme), addonv1alpha1.Install(hub.scheme), workv1.Install(hub.scheme), argocd.AddToScheme(hub.scheme)); err != nil {
 		return 1, err
 	}

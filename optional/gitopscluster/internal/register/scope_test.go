@@ -197,11 +197,11 @@ func TestUndecided(t *testing.T) {
 func TestMissingCluster_keepsItsSecretForTheGracePeriod(t *testing.T) {
 	a := newArgo(t)
 	w := &wishes{want: map[string]clustersecret.Want{}, reads: map[string]int{}}
-	a.scope, a.requeue, a.grace = w, w.queue.Source(), 3*time.Second
+	a.scope, a.requeue, a.grace = w, w.queue.Source(), time.Hour
 	name := unique("c")
 	w.want[name] = clustersecret.Want{Registered: true, Decided: true}
 	c := a.cluster(name, nil)
-	a.start(nil)
+	_, stop := a.start(nil)
 	before := a.registered(name, nil)
 	if err := hub.client.Delete(context.Background(), c); err != nil {
 		t.Fatal(err)
@@ -217,6 +217,9 @@ func TestMissingCluster_keepsItsSecretForTheGracePeriod(t *testing.T) {
 	if after.UID != before.UID {
 		t.Error("the Secret was deleted within the grace period")
 	}
+	stop()
+	a.grace = 3 * time.Second
+	a.start(nil)
 	began := time.Now()
 	if err := hub.client.Delete(context.Background(), &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 		t.Fatal(err)
