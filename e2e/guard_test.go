@@ -56,13 +56,14 @@ func TestEmptiedPlacementIsHeld(t *testing.T) {
 		}
 	}
 	awaitCareful(t, "to be well", nil)
-	before := empty(t)
+	held := "withdrawal held: 12 of 12 deliveries of ApplicationSet argocd/careful"
+	before := empty(t, &held)
 	same(t, before, "while it is held")
 	undo(t)
 	same(t, before, "after it was undone")
 
 	// The same removals, this time intended and approved.
-	before = empty(t)
+	before = empty(t, &held)
 	same(t, before, "while it is held again")
 	decideCareful(t, "approve")
 	await(t, "all of it to be pruned", func() (bool, string) {
@@ -135,18 +136,17 @@ func awaitHeld(t *testing.T, held string) (all bool) {
 // empty changes the Placement to select no cluster, and waits until all removals are held. It returns the
 // workloads from before. On a busy machine more than a second may pass between two deletions of the
 // ApplicationSet controller. Then propagation removes the first few, because that needs no approval, and
-// empty starts again.
-func empty(t *testing.T) (before map[string]string) {
+// empty starts again. held is the text of the conditions.
+func empty(t *testing.T, held *string) (before map[string]string) {
 	t.Helper()
-	held := "withdrawal held: 12 of 12 deliveries of ApplicationSet argocd/careful"
 	for range 3 {
 		before = carefulUIDs(t)
 		selectClusters(t, "nowhere")
-		if awaitHeld(t, held) {
+		if awaitHeld(t, *held) {
 			return before
 		}
 		t.Log("deletions came one by one; once more")
-		held = "deliveries of ApplicationSet argocd/careful" // the removed ones count, too
+		*held = "deliveries of ApplicationSet argocd/careful" // the removed ones count for ten minutes, too
 		undo(t)
 	}
 	t.Fatal("three times an Application went before all were held")

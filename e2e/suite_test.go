@@ -49,7 +49,7 @@ func prepare(ctx context.Context, f *env.Fleet) (err error) {
 // shortLeases let a standby take over soon after the leader was killed. A leader exits when it cannot renew
 // in time, so the leases leave room for a busy machine.
 func shortLeases() map[string][]string {
-	leases := []string{"--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=13s", "--leader-elect-retry-period=500ms"}
+	leases := []string{"--leader-elect-lease-duration=20s", "--leader-elect-renew-deadline=18s", "--leader-elect-retry-period=500ms"}
 	return map[string][]string{env.Propagation: leases, env.Aggregation: leases}
 }
 
@@ -109,7 +109,7 @@ func process(t *testing.T, name string) *env.Process {
 func afterwards(t *testing.T, what string, do func(context.Context) error) {
 	t.Helper()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*env.Patience)
 		defer cancel()
 		if err := do(ctx); err != nil {
 			t.Errorf("%s: %v", what, err)

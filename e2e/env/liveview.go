@@ -52,7 +52,7 @@ func (v Views) StartViewer(ctx context.Context, arguments ...string) (err error)
 	defer must.Return(&err)
 	must.OK(v.Fleet.Hub.Install(ctx, testkit.Root(), append(v.Fleet.Processes.options.components(), LiveView)...))
 	identity := must.Get(v.Fleet.Processes.identity(ctx, v.Fleet.Hub, ProductNamespace, Account(LiveView), shortLife))
-	arguments = append([]string{"--leader-elect", "--leader-election-namespace=" + ProductNamespace}, arguments...)
+	arguments = append(leases(), arguments...)
 	return v.run(ctx, LiveView, LiveView, identity, v.HubRedis(), arguments)
 }
 

@@ -92,11 +92,17 @@ func (pr *Product) startReplica(ctx context.Context, name, sources, kubeconfig s
 	return p.AwaitReady(ctx)
 }
 
+// leases returns the arguments of leader election. A leader survives a minute in which the API server of a
+// busy machine does not answer. A leader that stops releases its Lease at once.
+func leases() []string {
+	return []string{"--leader-elect", "--leader-election-namespace=" + ProductNamespace, "--leader-elect-lease-duration=60s", "--leader-elect-renew-deadline=50s"}
+}
+
 // arguments returns the arguments of a binary for the fleet's options.
 func (pr *Product) arguments(name, intermediate string) ([]string, error) {
 	var args []string
 	if name != ResourceSync {
-		args = append(args, "--leader-elect", "--leader-election-namespace="+ProductNamespace)
+		args = append(args, leases()...)
 	}
 	switch name {
 	case Propagation:

@@ -148,10 +148,9 @@ func TestDeletedGitOpsCluster(t *testing.T) {
 		delivered(t, c)
 	}
 	must(t, hub.Delete(t.Context(), gitopsCluster(example, "v1alpha1")))
-	s := await(t, "the deletion", example, func(s said) bool { return s.is("Ready", metav1.ConditionFalse, "Deleting") && len(s.Leaving) > 0 })
-	if !s.is("Leaving", metav1.ConditionTrue, "AgentLeaving") {
-		t.Errorf("conditions %+v", s.Conditions)
-	}
+	await(t, "the deletion", example, func(s said) bool {
+		return s.is("Ready", metav1.ConditionFalse, "Deleting") && len(s.Leaving) > 0 && s.is("Leaving", metav1.ConditionTrue, "AgentLeaving")
+	})
 	gone(t, example)
 	for _, c := range fleet.Managed {
 		left(t, c)

@@ -124,7 +124,7 @@ func TestNewCA(t *testing.T) {
 	must(t, hub.Patch(t.Context(), gitopsCluster(example, "v1alpha1"), client.RawPatch(types.MergePatchType, []byte(ask))))
 
 	var ca corev1.Secret
-	must(t, env.Wait(fleetContext(t), "the former CA to be gone", func(ctx context.Context) (bool, string) {
+	must(t, env.WaitFor(fleetContext(t), 3*env.Patience, "the former CA to be gone", func(ctx context.Context) (bool, string) {
 		err := hub.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: "argocd-agent-ca"}, &ca)
 		s, _ := statusOf(ctx, example, "v1beta1")
 		return err == nil && !bytes.Contains(ca.Data["ca.crt"], bytes.TrimSpace(bundle)), fmt.Sprintf("%v %+v", err, s)

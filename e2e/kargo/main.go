@@ -41,7 +41,8 @@ func run(ctx context.Context, binary string, bad int) error {
 	defer os.RemoveAll(folder)
 	audit := filepath.Join(folder, "audit.log")
 	return env.Use(ctx, env.Options{
-		Product: []string{env.Propagation}, Progress: say,
+		Product: []string{env.Propagation}, Progress: say, // with the lease of an installation
+		Arguments: map[string][]string{env.Propagation: {"--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=10s"}},
 		APIServer: []string{"--audit-policy-file=" + file("audit.yaml"), "--audit-log-path=" + audit},
 	}, func(ctx context.Context, fleet *env.Fleet) error {
 		p := newPipeline(fleet, audit)

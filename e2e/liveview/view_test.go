@@ -214,6 +214,19 @@ func awaitNothing(t *testing.T, names ...string) {
 	}
 }
 
+// shown waits until the hub has the tree and the managed resources that the cluster's Argo CD has. That Argo
+// CD may write between two reads.
+func shown(t *testing.T, cluster, name string) {
+	t.Helper()
+	if err := env.Wait(t.Context(), "tree and managed resources of "+name+" to be those of the cluster", func(context.Context) (bool, string) {
+		diff := cmp.Diff(tree(t, stored(t, live.Views.ManagedRedis(cluster), "app|resources-tree|"+name)), tree(t, get(t, "/api/v1/applications/"+name+"/resource-tree"))) +
+			cmp.Diff(items(t, stored(t, live.Views.ManagedRedis(cluster), "app|managed-resources|"+name)), items(t, get(t, "/api/v1/applications/"+name+"/managed-resources")))
+		return diff == "", diff
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The page shows the same tree as the cluster's own Argo CD, with Argo CD 3.2 and 2.14, and with OCM 1.2 and
 // 0.16. When the page is closed, no data of the view remains.
 func TestView_isThatOfTheCluster(t *testing.T) {
@@ -225,14 +238,7 @@ func TestView_isThatOfTheCluster(t *testing.T) {
 		p := openPage(t, name, live.Admin)
 		at := p.await(t, "the tree of "+name, func(text string) bool { return strings.Count(text, `"kind":"Deployment"`) > 0 })
 		t.Logf("%s: complete after %s", name, at.Sub(began).Round(time.Millisecond))
-		// The cluster's Argo CD may write between the two reads.
-		if err := env.Wait(t.Context(), "tree and managed resources of "+name+" to be those of the cluster", func(context.Context) (bool, string) {
-			diff := cmp.Diff(tree(t, stored(t, live.Views.ManagedRedis(c.Name), "app|resources-tree|"+name)), tree(t, get(t, "/api/v1/applications/"+name+"/resource-tree"))) +
-				cmp.Diff(items(t, stored(t, live.Views.ManagedRedis(c.Name), "app|managed-resources|"+name)), items(t, get(t, "/api/v1/applications/"+name+"/managed-resources")))
-			return diff == "", diff
-		}); err != nil {
-			t.Fatal(err)
-		}
+		shown(t, c.Name, name)
 		own := application(name)
 		if err := c.Client.Get(t.Context(), client.ObjectKeyFromObject(own), own); err != nil {
 			t.Fatal(err)
@@ -512,13 +518,7 @@ func TestView_ofManyApplications(t *testing.T) {
 		for j, p := range pages {
 			name := names[i+j]
 			took[i+j] = p.await(t, "the tree of "+name, func(text string) bool { return strings.Count(text, `"name":"`+name+`"`) >= 2 }).Sub(started)
-			want, got := stored(t, live.Views.ManagedRedis("cluster1"), "app|resources-tree|"+name), get(t, "/api/v1/applications/"+name+"/resource-tree")
-			if diff := cmp.Diff(tree(t, want), tree(t, got)); diff != "" {
-				t.Errorf("the tree of %s differs: %s", name, diff)
-			}
-			if diff := cmp.Diff(items(t, stored(t, live.Views.ManagedRedis("cluster1"), "app|managed-resources|"+name)), items(t, get(t, "/api/v1/applications/"+name+"/managed-resources"))); diff != "" {
-				t.Errorf("the managed resources of %s differ: %s", name, diff)
-			}
+			shown(t, "cluster1", name)
 			p.leave()
 		}
 	}

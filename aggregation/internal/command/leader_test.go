@@ -10,7 +10,7 @@ import (
 )
 
 var elect = []string{
-	"--leader-elect", "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=200ms",
+	"--leader-elect", "--leader-elect-lease-duration=12s", "--leader-elect-renew-deadline=10s", "--leader-elect-retry-period=200ms",
 }
 
 // reportsWritten returns all report writes of a process, in any namespace.

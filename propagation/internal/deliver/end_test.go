@@ -269,10 +269,11 @@ func TestPermissionLost_waitsForPauseOfTheNamespace(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("guestbook")
 	delivered(t, app, p.cluster)
-	end := time.Now().Add(4 * time.Second)
-	pause(t, namespace(p.namespace), "delivery until "+end.UTC().Format(time.RFC3339))
+	pause(t, namespace(p.namespace), "delivery until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	p.bind()
 	says(t, app, policy.WarningCondition, "its withdrawal waits")
+	end := time.Now().Add(4 * time.Second)
+	pause(t, namespace(p.namespace), "delivery until "+end.UTC().Format(time.RFC3339))
 	withdrawn(t, app)
 	if time.Now().Before(end.Truncate(time.Second)) {
 		t.Error("it is withdrawn while the pause lasts")
