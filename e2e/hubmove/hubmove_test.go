@@ -27,6 +27,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 const (
@@ -193,19 +194,16 @@ func restore(t *testing.T, hub *env.Cluster) {
 // PlacementDecision selects it.
 func selectCluster(t *testing.T, hub *env.Cluster) {
 	t.Helper()
-	c := &clusterv1.ManagedCluster{}
-	if err := hub.Client.Get(t.Context(), client.ObjectKey{Name: cluster}, c); err != nil {
-		t.Fatal(err)
-	}
-	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue, Reason: "ManagedClusterAvailable"})
+	testkit.EditStatus(t, hub.Client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}}, func(c *clusterv1.ManagedCluster) {
+		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue, Reason: "ManagedClusterAvailable"})
+	})
 	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "all"}}
-	if err := errors.Join(hub.Client.Status().Update(t.Context(), c), hub.Client.Create(t.Context(), d)); err != nil {
+	if err := hub.Client.Create(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	d.Status.Decisions = []clusterv1beta1.ClusterDecision{{ClusterName: cluster}}
-	if err := hub.Client.Status().Update(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
+	testkit.EditStatus(t, hub.Client, d, func(d *clusterv1beta1.PlacementDecision) {
+		d.Status.Decisions = []clusterv1beta1.ClusterDecision{{ClusterName: cluster}}
+	})
 }
 
 // decide annotates the Namespace of a hub's Argo CD with an override, or removes it for "".

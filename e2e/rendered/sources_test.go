@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // backend is a Deployment that needs no image and no scheduler.
@@ -109,8 +110,8 @@ conditions:
 - {type: SuccessCriteriaMet, status: "True", lastTransitionTime: NOW}
 - {type: Complete, status: "True", lastTransitionTime: NOW}
 `, "NOW", time.Now().UTC().Format(`"2006-01-02T15:04:05Z"`))), &status))
-	job.Object["status"] = status
-	must(t, cluster.Client.Status().Update(t.Context(), job))
+	// The work agent may write the Job's metadata meanwhile.
+	testkit.EditStatus(t, cluster.Client, job, func(job *unstructured.Unstructured) { job.Object["status"] = status })
 }
 
 func notThere(t *testing.T, o *unstructured.Unstructured) {

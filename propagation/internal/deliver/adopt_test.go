@@ -241,12 +241,14 @@ func TestAdoptsWhatAMoveWithinTheClusterDelivered(t *testing.T) {
 // An Application that is re-created within the grace period keeps its work. Otherwise propagation deletes the
 // work.
 func TestRecreateGrace(t *testing.T) {
-	start(t, func(o *Options) { o.RecreateGrace = 5 * time.Second })
+	first := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
 	p := newPlace(t)
 	app := p.deploy("again")
 	work := delivered(t, app, p.cluster)
 	app = remade(t, p, app)
 	adopted(t, app, work)
+	first.stop()
+	start(t, func(o *Options) { o.RecreateGrace = time.Second })
 	remove(t, app)
 	withdrawn(t, app)
 }
