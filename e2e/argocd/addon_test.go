@@ -44,9 +44,10 @@ func TestArgoCDOnClusters(t *testing.T) {
 
 func getOne(t *testing.T) {
 	for _, c := range fleet.Managed {
-		if err := c.Client.Get(t.Context(), client.ObjectKey{Name: definition("applications").GetName()}, definition("applications")); !apierrors.IsNotFound(err) {
-			t.Fatalf("%s has Applications before: %v", c.Name, err)
-		}
+		env.Await(t, c.Name+" to have no Applications any more", func(ctx context.Context) (bool, string) {
+			err := c.Client.Get(ctx, client.ObjectKey{Name: definition("applications").GetName()}, definition("applications"))
+			return apierrors.IsNotFound(err), fmt.Sprint(err)
+		})
 	}
 	must(t, fleet.Hub.ApplyFiles(t.Context(), scenario.Examples("hub")))
 	began := time.Now()

@@ -89,7 +89,7 @@ func existingStays(t *testing.T) {
 	if list, err := works(t.Context(), next.Name); err != nil || len(list) > 0 {
 		t.Errorf("%s gets an Argo CD while %s has a conflict: %d works, %v", next.Name, c.Name, len(list), err)
 	}
-	want(t, false, c, next)
+	want(t, false, next, c) // without the first cluster, the next one would get it
 	gone(t, fleet.Hub, a)
 	env.Await(t, "the end of the works", func(ctx context.Context) (bool, string) {
 		list, err := works(ctx, c.Name)
