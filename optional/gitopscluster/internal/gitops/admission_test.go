@@ -139,10 +139,10 @@ func TestAgentSpec_ofADeletion(t *testing.T) {
 	deleted := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}
 	for reason, want := range map[string]bool{intent.ReasonBadField: false, intent.ReasonAgentsNotAdmitted: false, intent.ReasonBadAnnotation: true} {
 		in := intent.Intent{Refusal: &intent.Problem{Reason: reason}}
-		if got := agentSpec(deleted, found{intent: in}, nil).DryRun; got != want {
+		if got := agentSpec(deleted, in, nil, nil).DryRun; got != want {
 			t.Errorf("%s: agents stay %t, want %t", reason, got, want)
 		}
-		if !agentSpec(&v1beta1.GitOpsCluster{}, found{intent: in}, nil).DryRun {
+		if !agentSpec(&v1beta1.GitOpsCluster{}, in, nil, nil).DryRun {
 			t.Errorf("%s: agents of one that is not deleted leave", reason)
 		}
 	}

@@ -4,31 +4,20 @@
 package gitops
 
 import (
-	"maps"
-	"slices"
-
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
 
-// agentSpec returns the desired agents of a GitOpsCluster that holds clusters.
-func agentSpec(o *v1beta1.GitOpsCluster, f found, holds map[string]bool) agents.Spec {
-	in := f.intent
+// agentSpec returns the desired agents of a GitOpsCluster that selects clusters, and holds others.
+func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, selected []string, held map[string]bool) agents.Spec {
 	a := agents.Spec{
-		Owner: key(o), Created: o.CreationTimestamp.Time, ArgoNamespace: in.ArgoNamespace,
-		RotateCA: in.RotateCA, Abandon: in.Abandon, AtLeast: in.Generation, Deleting: !o.DeletionTimestamp.IsZero(), Held: map[string]bool{},
+		Owner: key(o), Created: o.CreationTimestamp.Time, ArgoNamespace: in.ArgoNamespace, Clusters: selected, Held: held,
+		RotateCA: in.RotateCA, Abandon: in.Abandon, AtLeast: in.Generation, Deleting: !o.DeletionTimestamp.IsZero(),
 		// What cannot be followed leaves everything as it is. It is deleted all the same,
 		// unless an annotation that cannot be read may have been to prevent that.
 		DryRun: in.DryRun || in.Refusal != nil && (o.DeletionTimestamp.IsZero() || in.Refusal.Reason == intent.ReasonBadAnnotation),
-	}
-	for _, name := range slices.Sorted(maps.Keys(holds)) {
-		if f.selected[name] != nil {
-			a.Clusters = append(a.Clusters, name)
-			continue
-		}
-		a.Held[name] = f.hasAgent(name) && slices.Contains(clustersecret.Holders(f.secrets[name]), key(o).String())
 	}
 	if w := in.Agent; w != nil && in.Refusal == nil && o.DeletionTimestamp.IsZero() {
 		field := "spec.gitopsAddon.argoCDAgent.serverAddress"

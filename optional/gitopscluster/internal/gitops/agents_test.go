@@ -251,20 +251,20 @@ func TestForget_recreated(t *testing.T) {
 
 // On a cluster that the Placement does not select, a GitOpsCluster requests an agent only if the cluster's
 // Secret shows one of its own. The add-on may be missing, as on a restored hub.
-func TestAgentSpec_held(t *testing.T) {
+func TestClustersOf(t *testing.T) {
 	secret := func(holder, digest string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.GitOpsClustersAnnotation: holder, contract.ConfigDigestAnnotation: digest}}}
 	}
-	o := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "fleet"}}
-	a := agentSpec(o, found{
+	f := found{
 		selected: map[string]*clusterv1.ManagedCluster{"selected": {}},
 		secrets: map[string]*corev1.Secret{
 			"selected": secret("argocd/fleet", "x"), "own": secret("argocd/fleet,argocd/other", "x"),
 			"plain": secret("argocd/fleet", ""), "orphan": secret("argocd/gone", "x"),
 		},
-	}, map[string]bool{"selected": true, "own": true, "plain": true, "orphan": true, "none": true})
+	}
+	selected, held := f.clustersOf("argocd/fleet", map[string]bool{"selected": true, "own": true, "plain": true, "orphan": true, "none": true})
 	want := map[string]bool{"own": true, "plain": false, "orphan": false, "none": false}
-	if diff := cmp.Diff(want, a.Held); diff != "" || !slices.Equal(a.Clusters, []string{"selected"}) {
-		t.Errorf("clusters %v, held %s", a.Clusters, diff)
+	if diff := cmp.Diff(want, held); diff != "" || !slices.Equal(selected, []string{"selected"}) {
+		t.Errorf("selected %v, held %s", selected, diff)
 	}
 }

@@ -6,6 +6,7 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -35,6 +37,20 @@ func (f found) notAllowed() bool {
 // hasAgent reports whether a cluster's Secret has the content that we set for an agent.
 func (f found) hasAgent(cluster string) bool {
 	return f.secrets[cluster] != nil && f.secrets[cluster].Annotations[contract.ConfigDigestAnnotation] != ""
+}
+
+// clustersOf divides the clusters that a GitOpsCluster holds into those that it selects, and the others.
+// held is true for a cluster with the agent of this GitOpsCluster, as the Secret shows.
+func (f found) clustersOf(owner string, holds map[string]bool) (selected []string, held map[string]bool) {
+	held = map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(holds)) {
+		if f.selected[name] != nil {
+			selected = append(selected, name)
+			continue
+		}
+		held[name] = f.hasAgent(name) && slices.Contains(clustersecret.Holders(f.secrets[name]), owner)
+	}
+	return selected, held
 }
 
 // addKept reports clusters that would leave and cannot, since gitopscluster runs without agents.

@@ -36,7 +36,8 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	holds, decision := r.holds(key(o), f, time.Now())
 	agentPlan := agents.Off
 	if options.Agents != nil && in.Refusal == nil {
-		if agentPlan, err = previewAgents(ctx, reader, agentSpec(o, f, holds), options); err != nil {
+		selected, held := f.clustersOf(key(o).String(), holds)
+		if agentPlan, err = previewAgents(ctx, reader, agentSpec(o, in, selected, held), options); err != nil {
 			return v1beta1.GitOpsClusterStatus{}, err
 		}
 	}

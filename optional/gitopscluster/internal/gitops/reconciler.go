@@ -171,7 +171,8 @@ func (x *member) spec() agents.Spec {
 		o = o.DeepCopy()
 		o.DeletionTimestamp = nil // nothing is removed yet
 	}
-	a := agentSpec(o, x.found, x.desired)
+	selected, held := x.clustersOf(key(o).String(), x.desired)
+	a := agentSpec(o, x.intent, selected, held)
 	a.DryRun = a.DryRun || x.err != nil
 	return a
 }
