@@ -137,38 +137,50 @@ func (p *Plan) changes(before *Plan) (agents, secrets []string) {
 }
 
 // assign returns the owner of each cluster's agent, which is the first GitOpsCluster that requests it
-// (see older). On a cluster that it holds without selecting it, a GitOpsCluster requests only the agent
-// that it has there, and after those that select it. An existing agent stays with its GitOpsCluster if that one still requests it and is
-// in the same relation to Argo CD's namespace as the first. Ages change with a restore, owners do not.
+// (see older). One that selects the cluster comes before one that only holds it. An existing agent stays
+// with its GitOpsCluster if that one still requests it and is in the same relation to Argo CD's namespace
+// as the first. Ages change with a restore, owners do not.
 func assign(specs []Spec, there map[string]presence) map[string]types.NamespacedName {
+	specs = slices.DeleteFunc(slices.SortedFunc(slices.Values(specs), older), func(a Spec) bool { return a.Agent == nil })
 	assigned, asking := map[string]types.NamespacedName{}, map[types.NamespacedName]Spec{}
-	specs = slices.SortedFunc(slices.Values(specs), older)
-	for _, a := range specs {
-		if a.Agent == nil {
-			continue
-		}
-		asking[a.Owner] = a
-		for _, name := range a.Clusters {
-			if _, taken := assigned[name]; !taken {
-				assigned[name] = a.Owner
-			}
+	first := func(name string, a Spec) {
+		if _, taken := assigned[name]; !taken {
+			assigned[name] = a.Owner
 		}
 	}
 	for _, a := range specs {
-		for name, agent := range a.Held {
-			p := there[name]
-			own := p.addOn == nil && agent || p.addOn != nil && p.owner == a.Owner
-			if _, taken := assigned[name]; !taken && own && a.Agent != nil {
-				assigned[name] = a.Owner
+		asking[a.Owner] = a
+		for _, name := range a.Clusters {
+			first(name, a)
+		}
+	}
+	for _, a := range specs {
+		for name := range a.Held {
+			if a.keeps(name, there[name]) {
+				first(name, a)
 			}
 		}
 	}
 	for name, p := range there {
 		is, asks := asking[p.owner]
-		first := asking[assigned[name]]
-		if p.addOn != nil && asks && is.ArgoNamespace == p.namespace && first.ArgoNamespace == p.namespace && elsewhere(is) == elsewhere(first) && is.has(name) {
+		if p.addOn != nil && asks && is.has(name) && is.equals(asking[assigned[name]], p.namespace) {
 			assigned[name] = p.owner
 		}
 	}
 	return assigned
+}
+
+// keeps reports whether a GitOpsCluster requests the agent of a cluster that it holds without selecting
+// it: only one that it has there.
+func (s Spec) keeps(cluster string, p presence) bool {
+	if p.addOn != nil {
+		return p.owner == s.Owner
+	}
+	return s.Held[cluster]
+}
+
+// equals reports whether two GitOpsClusters are of the Argo CD of a namespace, and in the same relation to
+// that namespace.
+func (s Spec) equals(other Spec, namespace string) bool {
+	return s.ArgoNamespace == namespace && other.ArgoNamespace == namespace && elsewhere(s) == elsewhere(other)
 }
