@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// survivor is a Deployment with running pods. NAME stands for its name.
+// survivor is a Deployment with running pods. NAME is a placeholder for its name.
 const survivor = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: NAME}

@@ -42,7 +42,7 @@ const (
 
 // Options are the settings of a fleet. The zero value starts the whole fleet.
 type Options struct {
-	// Clusters are the names of the managed clusters. nil stands for cluster1 and cluster2.
+	// Clusters are the names of the managed clusters. nil means cluster1 and cluster2.
 	Clusters []string
 	// Old are the Clusters with the oldest supported Argo CD and agents of Open Cluster Management,
 	// each with its own CRDs. The hub has the newest ones.
@@ -55,10 +55,10 @@ type Options struct {
 	// Sources is the root of the checkout with the manifests and binaries (below bin/product) of
 	// the fleet. If it is empty, this checkout is used.
 	Sources string
-	// Product lists the binaries to start. nil stands for the three of the pod and those that other options
+	// Product lists the binaries to start. nil means the three of the pod and those that other options
 	// need.
 	Product []string
-	// Replicas is the number of replicas of each binary, as if in separate pods. 0 stands for one.
+	// Replicas is the number of replicas of each binary, as if in separate pods. 0 means one.
 	Replicas int
 	// Arguments are extra command-line arguments by binary, after all others.
 	Arguments map[string][]string

@@ -36,7 +36,7 @@ const (
 	moved, forgotten = "moved", "forgotten"
 )
 
-// content is the manifest of an Application. NAME stands for its name.
+// content is the manifest of an Application. NAME is a placeholder for its name.
 const content = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: NAME}

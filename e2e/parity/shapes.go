@@ -27,7 +27,7 @@ type shape struct {
 	health, sync, phase string
 }
 
-// NAME in files and sources stands for the name of the Application.
+// NAME in files and sources is a placeholder for the name of the Application.
 const (
 	configMap      = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {color: blue}\n"
 	deploymentHead = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: NAME}\nspec:\n"

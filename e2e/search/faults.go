@@ -11,7 +11,7 @@ import (
 // Faults are the intended faults of the server. The zero value is a healthy service. If several faults answer
 // a request, the first one in the order of the service applies.
 type Faults struct {
-	// Only limits all faults except Refuse to some requests. nil stands for all requests.
+	// Only limits all faults except Refuse to some requests. nil means all requests.
 	Only func(Request) bool
 
 	// Refuse closes the port, so that connections are refused.

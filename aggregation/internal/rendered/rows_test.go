@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// spied returns rows. told returns the ApplicationSets that the rows reported since the last call.
+// spied returns rows, and a function that returns the ApplicationSets that the rows reported since its last call.
 func spied() (r *Rows, told func() map[types.NamespacedName]int) {
 	seen := map[types.NamespacedName]int{}
 	r = New(func(set types.NamespacedName) { seen[set]++ })

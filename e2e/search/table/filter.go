@@ -26,7 +26,7 @@ type Filter struct {
 // Query selects rows.
 type Query struct {
 	Filters []Filter
-	// Limit is the highest number of rows, and of related rows. nil and 0 stand for 1000, and -1 for no
+	// Limit is the highest number of rows, and of related rows. nil and 0 mean 1000, and -1 means no
 	// limit.
 	Limit *int
 }

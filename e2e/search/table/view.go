@@ -136,7 +136,7 @@ func (t *Table) candidates(q Query) map[string]*entry {
 	return t.rows
 }
 
-// Complete returns the distinct values of a property in the matching rows, sorted. A limit of 0 stands for
+// Complete returns the distinct values of a property in the matching rows, sorted. A limit of 0 means
 // 1000, and -1 for no limit.
 func (v View) Complete(property string, q Query, limit int) ([]string, error) {
 	v.table.mu.RLock()

@@ -30,7 +30,7 @@ type Row struct {
 	// Comparison and Target are the target of the value.
 	Comparison Comparison `json:"comparison,omitempty"`
 	Target     float64    `json:"target,omitempty"`
-	// Noise is the factor by which repeated runs of the same sources differed. 0 stands for the unit's usual
+	// Noise is the factor by which repeated runs of the same sources differed. 0 means the unit's usual
 	// noise.
 	Noise float64 `json:"noise,omitempty"`
 	// Beside has the baseline and the absolute values of the measurement.

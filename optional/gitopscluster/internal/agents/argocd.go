@@ -81,8 +81,8 @@ func (r *Reconciler) planArgoCD(ctx context.Context, v *view, plan *Plan) error 
 }
 
 // prepare ensures what the agents of an Argo CD need, and adds the task of each cluster to tasks. If no
-// GitOpsCluster requests agents any more, it removes what they needed. look is the longest time until
-// the next plan.
+// GitOpsCluster requests agents any more, it removes what they needed (see unused). look is the longest
+// time until the next plan.
 func (r *Reconciler) prepare(ctx context.Context, v *view, tasks map[string]*task) (state certificates.State, reports []pki.Report, look time.Duration, err error) {
 	look = nextLook
 	if len(v.there) > 0 || slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {

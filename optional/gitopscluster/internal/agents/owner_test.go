@@ -79,12 +79,7 @@ func TestOrphan(t *testing.T) {
 
 	heir := f.spec("heir", 0)
 	heir.Abandon = true
-	restart := func(grace time.Duration) {
-		f.grace = grace
-		f.start()
-		f.Set(heir)
-	}
-	restart(time.Hour)
+	f.restart(time.Hour, heir)
 	testkit.Eventually(t, "the heir to have it", func() error {
 		if !f.Has(heir.Owner, f.namespace, c) || f.Left(heir.Owner) {
 			return errors.New("it has not")
@@ -100,14 +95,14 @@ func TestOrphan(t *testing.T) {
 	}
 	stays("within the grace period")
 	heir.Held = map[string]bool{c: false}
-	restart(0)
+	f.restart(0, heir)
 	f.passed()
-	stays("though the heir holds the cluster")
-	heir.Held = nil
+	stays("though the heir holds the cluster back")
+	heir.Held, heir.Clusters, heir.Agent = nil, []string{c}, nil // one that only registers the cluster keeps no agent
 	testkit.EditStatus(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c}}, func(c *clusterv1.ManagedCluster) {
 		c.Status.Conditions[0].Status = metav1.ConditionUnknown
 	})
-	restart(0)
+	f.restart(0, heir)
 	f.absent(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.AddOnName}})
 	testkit.Eventually(t, "the end", func() error {
 		if !f.Left(heir.Owner) {
@@ -127,18 +122,13 @@ func TestOrphan_certificatesStay(t *testing.T) {
 	f.stop()
 	f.sweep()
 	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: certificates.DefaultKeyNamespace, Name: certificates.KeyName(f.namespace)}}
-	restart := func(grace time.Duration) {
-		f.grace = grace
-		f.start()
-		f.Set()
-		f.passed()
-	}
-	restart(time.Hour)
+	f.restart(time.Hour)
+	f.passed()
 	if err := hub.client.Get(t.Context(), client.ObjectKeyFromObject(key), key); err != nil {
 		t.Errorf("the key of the CA: %v", err)
 	}
 	f.stop()
-	restart(0)
+	f.restart(0)
 	f.absent(key)
 }
 
@@ -150,9 +140,7 @@ func TestOrphan_leavesWithoutHeir(t *testing.T) {
 	f.delivered(c, holds("192.0.2.1"))
 	f.stop()
 
-	f.grace = 0
-	f.start()
-	f.Set()
+	f.restart(0)
 	keyGone(t, f, c)
 	f.absent(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.AddOnName}})
 }

@@ -163,7 +163,7 @@ func assign(specs []Spec, there map[string]presence) map[string]types.Namespaced
 	}
 	for name, p := range there {
 		is, asks := asking[p.owner]
-		if p.addOn != nil && asks && is.has(name) && is.equals(asking[assigned[name]], p.namespace) {
+		if p.addOn != nil && asks && is.has(name) && is.samePriority(asking[assigned[name]], p.namespace) {
 			assigned[name] = p.owner
 		}
 	}
@@ -179,8 +179,8 @@ func (s Spec) keeps(cluster string, p presence) bool {
 	return s.Held[cluster]
 }
 
-// equals reports whether two GitOpsClusters are of the Argo CD of a namespace, and in the same relation to
-// that namespace.
-func (s Spec) equals(other Spec, namespace string) bool {
+// samePriority reports whether two GitOpsClusters are of the Argo CD of a namespace, and in the same
+// relation to that namespace.
+func (s Spec) samePriority(other Spec, namespace string) bool {
 	return s.ArgoNamespace == namespace && other.ArgoNamespace == namespace && elsewhere(s) == elsewhere(other)
 }

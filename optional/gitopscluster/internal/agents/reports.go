@@ -48,7 +48,7 @@ func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, secre
 		if p.addOn != nil {
 			var certificate string
 			report.Bundle, certificate, report.Started = agent.RunsWith(p.work, p.addOn, agent.InstallNamespace(p.addOn))
-			report.Holds = held(certificate, report.Issued)
+			report.Holds = fingerprintOf(certificate, report.Issued)
 		}
 		report.Since = r.since(name, report.Generation)
 		if _, secrets[name], err = r.secret(ctx, v.namespace, name); err != nil {
@@ -67,10 +67,10 @@ func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, secre
 	return reports, secrets, nil
 }
 
-// held returns the fingerprint of the issued certificate with this [agent.CertificateName], or "". If the
+// fingerprintOf returns the fingerprint of the issued certificate with this [agent.CertificateName], or "". If the
 // work agent cannot read the Secret, the name is the registration agent's message "client certificate
 // rotated starting from <time> to <time>". The source of the message is OCM's package register/csr.
-func held(certificate string, issued []pki.Issued) string {
+func fingerprintOf(certificate string, issued []pki.Issued) string {
 	for _, i := range slices.Backward(issued) {
 		if i.SHA256 == certificate || strings.HasSuffix(certificate, " to "+i.Expires.UTC().String()) {
 			return i.SHA256

@@ -83,7 +83,7 @@ func TestReportsOfAnAgentThatIsNotRestartedYet(t *testing.T) {
 
 // A cluster that does not report the certificate has the issued one that its registration agent's message
 // dates.
-func TestHeld(t *testing.T) {
+func TestFingerprintOf(t *testing.T) {
 	expires := time.Date(2026, 12, 3, 16, 1, 25, 0, time.UTC)
 	issued := []pki.Issued{{SHA256: "AA", Expires: expires.Add(-time.Hour)}, {SHA256: "BB", Expires: expires.In(time.FixedZone("", 3600))}}
 	for name, want := range map[string]string{
@@ -92,7 +92,7 @@ func TestHeld(t *testing.T) {
 		"client certificate rotated starting from 2026-11-26 15:01:25 +0000 UTC to 2026-12-03 15:01:25 +0000 UTC": "AA",
 		"client certificate rotated starting from 2026-12-03 16:01:25 +0000 UTC to 2026-12-10 16:01:25 +0000 UTC": "",
 	} {
-		if got := held(name, issued); got != want {
+		if got := fingerprintOf(name, issued); got != want {
 			t.Errorf("%q is certificate %q, want %q", name, got, want)
 		}
 	}

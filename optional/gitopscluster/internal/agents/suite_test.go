@@ -190,6 +190,14 @@ func (f *fixture) start() {
 	f.stop = testkit.Run(f.t, mgr)
 }
 
+// restart starts the hub with another grace period, after a stop, and sets its GitOpsClusters.
+func (f *fixture) restart(grace time.Duration, specs ...Spec) {
+	f.t.Helper()
+	f.grace = grace
+	f.start()
+	f.Set(specs...)
+}
+
 // pass runs one pass, as package gitops does.
 func (f *fixture) pass(ctx context.Context) (reconcile.Result, error) {
 	f.mu.Lock()

@@ -61,11 +61,12 @@ func (v *view) checkAddresses() {
 // leaving reports whether the agent of a cluster has to be removed, because no GitOpsCluster requests it
 // any more. A GitOpsCluster in dry run keeps its agents. If the GitOpsCluster does not exist, the agent
 // stays for the grace period, because a restored hub may get the GitOpsCluster late. It also stays while
-// another GitOpsCluster holds the cluster.
+// another GitOpsCluster holds the cluster back.
 func (v *view) leaving(cluster string) bool {
 	_, wanted := v.assigned[cluster]
 	grace, orphan := v.grace[cluster]
-	if orphan && (grace > 0 || slices.ContainsFunc(v.specs, func(s Spec) bool { return s.has(cluster) })) {
+	heldBack := func(s Spec) bool { _, held := s.Held[cluster]; return held }
+	if orphan && (grace > 0 || slices.ContainsFunc(v.specs, heldBack)) {
 		return false
 	}
 	return !wanted && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.there[cluster].owner && s.DryRun })
