@@ -22,6 +22,14 @@ local function is_old(condition)
   return condition ~= nil and (condition.observedGeneration or 0) < generation
 end
 
+-- The managed cluster writes these texts. Without string functions a long one cannot be shown in part.
+local function bounded(text)
+  if #text > 1024 then
+    return "a text of " .. #text .. " bytes, see the status of the ManifestWork"
+  end
+  return text
+end
+
 -- At most five are named: the message stands in the list, the tree and the CLI.
 local function join(messages)
   local shown = {}
@@ -30,7 +38,7 @@ local function join(messages)
       shown[6] = "and " .. (#messages - 5) .. " more"
       break
     end
-    shown[i] = messages[i]
+    shown[i] = bounded(messages[i])
   end
   return table.concat(shown, "; ")
 end
@@ -68,7 +76,7 @@ local function evaluate()
     return "Degraded", join(failed)
   end
   if is_false(applied) then
-    return "Degraded", applied.message or "not applied"
+    return "Degraded", bounded(applied.message or "not applied")
   end
   if #waiting > 0 then
     return "Progressing", join(waiting)

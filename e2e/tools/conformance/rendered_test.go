@@ -45,6 +45,7 @@ func TestHealthCheck(t *testing.T) {
 	missing := manifestStatus("ConfigMap", "a", "m", applied, said("Available", "False", "", 0))
 	old := manifestStatus("Deployment", "a", "ui", applied, available, said("Healthy", "False", "exceeded quota", 2), said("Progressing", "False", "", 2))
 	fresh := manifestStatus("Job", "a", "j", applied)
+	long := manifestStatus("ConfigMap", "a", "c", said("Applied", "False", strings.Repeat("x", 1024)))
 	many := make([]string, 7)
 	for i := range many {
 		many[i] = manifestStatus("Pod", "a", fmt.Sprint("p", i), applied, available, said("Healthy", "False", "phase Failed"), said("Progressing", "False", ""))
@@ -70,6 +71,8 @@ func TestHealthCheck(t *testing.T) {
 			reason: "the message stays short", work: applied, manifests: many,
 			want: "Degraded: Pod a/p0: phase Failed; Pod a/p1: phase Failed; Pod a/p2: phase Failed; Pod a/p3: phase Failed; Pod a/p4: phase Failed; and 2 more",
 		},
+		"long":     {reason: "a cluster writes it, and it is stored with each Application", work: applied, manifests: []string{long}, want: "Degraded: a text of 1039 bytes, see the status of the ManifestWork"},
+		"longWork": {reason: "the same for the work as a whole", work: said("Applied", "False", strings.Repeat("x", 1025)), want: "Degraded: a text of 1025 bytes, see the status of the ManifestWork"},
 		"unreachable": {
 			reason: "what was known is old, and never green", work: applied, manifests: []string{healthy},
 			metadata: `,"annotations":{"apps.open-cluster-management.io/cluster-unreachable":"2026-11-21T10:00:00Z"}`,
