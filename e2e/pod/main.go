@@ -61,10 +61,7 @@ func run(ctx context.Context, o options) (err error) {
 		_ = fleet.Stop()
 	}()
 	p := &product{fleet: fleet, tag: o.nextTag}
-	if err := must.Try(func() {
-		p.node = startNode(ctx, fleet, o)
-		p.view = must.Get(scenario.Watch(fleet.Processes.Context(), fleet)) //nolint:contextcheck // it ends with the fleet
-	}); err != nil {
+	if err := must.Try(func() { p.node = startNode(ctx, fleet, o) }); err != nil {
 		return err
 	}
 	return scenario.Run(ctx, p.steps(), say)

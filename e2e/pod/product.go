@@ -74,6 +74,8 @@ func (p *product) install(ctx context.Context) {
 		must.OK(errors.New(out))
 	}
 	pod := p.ready(ctx)
+	// The reports can be watched now that their CRD is installed.
+	p.view = must.Get(scenario.Watch(p.fleet.Processes.Context(), p.fleet)) //nolint:contextcheck // it ends with the fleet
 	for i := range pod.Status.ContainerStatuses {
 		if s := &pod.Status.ContainerStatuses[i]; s.RestartCount != 0 {
 			must.OK(fmt.Errorf("%s was started again %d times: %+v", s.Name, s.RestartCount, s.LastTerminationState))
