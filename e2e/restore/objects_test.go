@@ -12,10 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,14 +85,14 @@ func awaitApplications(t *testing.T) {
 }
 
 // awaitReported waits until all Applications are delivered and the hub reports that: in the Applications, the
-// report, the registered clusters and the open view.
+// report, the registered clusters with their agents, and the open view.
 func awaitReported(t *testing.T) {
 	t.Helper()
 	for name, cluster := range where() {
 		env.Await(t, "the hub to report "+name, func(ctx context.Context) (bool, string) { return reported(ctx, name, cluster) })
 	}
 	env.Await(t, "the report of the ApplicationSet", inReport)
-	env.Await(t, "the clusters to be registered", registered)
+	env.Await(t, "the clusters to be registered and to have agents", deployed)
 	env.Await(t, "the view of "+kept, viewed)
 }
 
@@ -127,37 +125,29 @@ func inReport(ctx context.Context) (bool, string) {
 	return well, fmt.Sprint(rows)
 }
 
-func registered(ctx context.Context) (bool, string) {
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps.open-cluster-management.io/v1beta1", "kind": "GitOpsCluster"}}
-	if err := fleet.Hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: "fleet"}, o); err != nil {
-		return false, err.Error()
-	}
-	phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
-	var secrets corev1.SecretList
-	err := fleet.Hub.Client.List(ctx, &secrets, client.InNamespace(env.ArgoCDNamespace), client.MatchingLabels{contract.RegisteredLabel: "true"})
-	return err == nil && phase == "successful" && len(secrets.Items) == len(fleet.Managed), fmt.Sprintf("%s, %d Secrets, %v", phase, len(secrets.Items), err)
-}
-
-// running returns the UIDs of the Applications and workloads on the managed clusters.
+// running returns the UIDs of the Applications, workloads and Deployments of agents on the managed clusters.
 func running(t *testing.T) map[string]string {
 	t.Helper()
 	uids := map[string]string{}
 	for _, c := range fleet.Managed {
-		for kind, namespace := range map[schema.GroupVersionKind]string{
-			argocd.GroupVersion.WithKind(argocd.ApplicationKind): env.ArgoCDNamespace,
-			{Group: "apps", Version: "v1", Kind: "Deployment"}:   "guestbook",
-			{Group: "apps", Version: "v1", Kind: "ReplicaSet"}:   "guestbook",
-			{Version: "v1", Kind: "ConfigMap"}:                   "guestbook",
-			{Version: "v1", Kind: "Pod"}:                         "guestbook",
-			{Version: "v1", Kind: "Service"}:                     "guestbook",
+		for kind, namespaces := range map[schema.GroupVersionKind][]string{
+			argocd.GroupVersion.WithKind(argocd.ApplicationKind): {env.ArgoCDNamespace},
+			// The pods of an agent are replaced with its certificate.
+			{Group: "apps", Version: "v1", Kind: "Deployment"}: {env.ArgoCDNamespace, "guestbook"},
+			{Group: "apps", Version: "v1", Kind: "ReplicaSet"}: {"guestbook"},
+			{Version: "v1", Kind: "ConfigMap"}:                 {"guestbook"},
+			{Version: "v1", Kind: "Pod"}:                       {"guestbook"},
+			{Version: "v1", Kind: "Service"}:                   {"guestbook"},
 		} {
-			list := &metav1.PartialObjectMetadataList{}
-			list.SetGroupVersionKind(schema.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind + "List"})
-			if err := c.Client.List(t.Context(), list, client.InNamespace(namespace)); err != nil {
-				t.Fatal(err)
-			}
-			for i := range list.Items {
-				uids[c.Name+" "+kind.Kind+" "+list.Items[i].Name] = string(list.Items[i].UID)
+			for _, namespace := range namespaces {
+				list := &metav1.PartialObjectMetadataList{}
+				list.SetGroupVersionKind(schema.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind + "List"})
+				if err := c.Client.List(t.Context(), list, client.InNamespace(namespace)); err != nil {
+					t.Fatal(err)
+				}
+				for i := range list.Items {
+					uids[c.Name+" "+kind.Kind+" "+list.Items[i].Name] = string(list.Items[i].UID)
+				}
 			}
 		}
 	}

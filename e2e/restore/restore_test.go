@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
@@ -24,8 +25,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// options are the fleet's components of deploy/components. argocd-agent needs images.
-var options = []string{"gitopsclusters", env.LiveView, env.Page, env.Placement, env.RenderedMode}
+// options are the fleet's components of deploy/components.
+var options = []string{"gitopsclusters", "gitopsclusters-agent", env.LiveView, env.Page, env.Placement, env.RenderedMode}
 
 // pods are the processes that replace the pod of each Deployment.
 var pods = map[string][]string{
@@ -44,22 +45,24 @@ var (
 
 func TestMain(m *testing.M) {
 	o := env.Options{
-		Product:        []string{env.Propagation, env.ResourceSync, env.Aggregation, env.Placement, env.RenderedMode},
-		GitOpsClusters: true, Page: true, Arguments: map[string][]string{env.Aggregation: {"--rendered"}},
+		Product: []string{env.Propagation, env.ResourceSync, env.Aggregation, env.Placement, env.RenderedMode},
+		Agents:  true, Page: true, Arguments: map[string][]string{env.Aggregation: {"--rendered"}},
 	}
 	os.Exit(env.RunTests(m.Run, o, func(ctx context.Context, f *env.Fleet) (err error) {
 		defer must.Return(&err)
 		fleet, views = f, env.Views{Fleet: f}
 		must.OK(views.Start(ctx))
 		must.OK(installDeployments(ctx))
+		must.OK(installPrincipal(ctx))
 		must.OK(scenario.Prepare(ctx, f))
+		must.OK(requestAgents(ctx))
 		return f.Hub.ApplyFiles(ctx, scenario.Examples("guestbook-app-set.yaml"))
 	}))
 }
 
 // A hub loses all its data, and the commands of the page restore it. One Application without owner is
-// restored, and an ApplicationSet re-creates the others, while a page of Argo CD is open. The workloads stay
-// the same, and no operation runs again.
+// restored, and an ApplicationSet re-creates the others, while a page of Argo CD is open. The workloads and
+// the CA of the agents stay the same, and no operation runs again.
 func TestRestore_keepsWhatRuns(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "restore.md"))
 	if err != nil {
@@ -72,7 +75,7 @@ func TestRestore_keepsWhatRuns(t *testing.T) {
 	openView(t)
 	createKept(t)
 	awaitReported(t)
-	before, operations := running(t), operationsOf(t)
+	before, operations, trusted := running(t), operationsOf(t), authority(t)
 
 	folder := t.TempDir()
 	for _, b := range quickstart.Blocks(page) {
@@ -86,6 +89,9 @@ func TestRestore_keepsWhatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := installDeployments(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := installPrincipal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	blocks := quickstart.Blocks(steps)
@@ -107,6 +113,9 @@ func TestRestore_keepsWhatRuns(t *testing.T) {
 	}
 	if diff := cmp.Diff(operations, operationsOf(t)); diff != "" {
 		t.Errorf("operations ran again:\n%s", diff)
+	}
+	if authority(t) != trusted {
+		t.Error("the agents have another CA")
 	}
 }
 
@@ -140,7 +149,7 @@ func installDeployments(ctx context.Context) (err error) {
 func followDeployments(t *testing.T) (started []string) {
 	t.Helper()
 	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "apps/v1", "kind": "DeploymentList"}}
-	if err := fleet.Hub.Client.List(t.Context(), list); err != nil {
+	if err := fleet.Hub.Client.List(t.Context(), list, client.InNamespace(env.ProductNamespace)); err != nil {
 		t.Fatal(err)
 	}
 	if len(list.Items) != len(pods) {
