@@ -49,7 +49,7 @@ func (s *subject) next() (Step, Wait) {
 	if w.Live != nil {
 		_, says, err := payload.EndingOf(w.Live, e)
 		if err != nil && nextStep(f) != StepDelete {
-			return StepWait, Wait{For: WaitsForSpec, Text: fmt.Sprintf("the ManifestWork cannot be decoded: %v; correct or delete it", err)}
+			return StepWait, Wait{For: WaitsForSpec, Text: fmt.Sprintf("the ManifestWork cannot be decoded: %v; correct it, and do not delete it: the cluster would prune what it delivered", err)}
 		}
 		proof = payload.ProofOf(w.Live, e)
 		f.Says, f.Proven = says, proof.Done()

@@ -50,7 +50,7 @@ func TestDecide_refused(t *testing.T) {
 		"spec is null":        {change: func(s *scene) { s.app.Spec = json.RawMessage("null") }, want: policy.ReasonInvalidSpec},
 		"spec is a list":      {change: func(s *scene) { s.app.Spec = json.RawMessage("[1]") }, want: policy.ReasonInvalidSpec},
 		"destination is text": {change: func(s *scene) { s.app.Spec = json.RawMessage(`{"destination":"x"}`) }, want: policy.ReasonInvalidSpec},
-		"observe a delivery":  {change: func(s *scene) { s.annotate(contract.ManagementPolicyAnnotation, "observe") }, want: policy.ReasonInvalidTarget, text: "remove the annotation, or delete"},
+		"observe a delivery":  {change: func(s *scene) { s.annotate(contract.ManagementPolicyAnnotation, "observe") }, want: policy.ReasonInvalidTarget, text: "then delete this Application and create it again"},
 		"observe and move": {change: func(s *scene) {
 			s.aim("d1")
 			s.annotate(contract.ManagementPolicyAnnotation, "observe")
