@@ -24,15 +24,15 @@ type Settings struct {
 	Gather time.Duration
 }
 
-// These are the times for which removals are collected before they are evaluated. The
-// ApplicationSet controller deletes about twenty Applications a second. A fixed time would take the
-// first part of a mass deletion for all of it.
+// Removals are evaluated when none has joined for a while. The ApplicationSet controller deletes
+// about twenty Applications a second, and a busy hub far fewer. A fixed time would take the first
+// part of a mass deletion for all of it.
 const (
-	// gather applies while no lane has more removals than it may always lose.
+	// gather is that time while a lane has no more removals than it may always lose.
 	gather = time.Second
-	// settle applies otherwise: evaluation waits until no removal has joined for this time,
+	// settle is that time otherwise.
 	settle = 5 * time.Second
-	// longest: but no longer than this after the first one.
+	// longest is the longest time after the first removal.
 	longest = time.Minute
 )
 
@@ -320,13 +320,11 @@ func (b *evaluator) check(of limit.Limit, lane decide.Lane, t tally) (verdict, *
 		return waiting, nil
 	}
 	withdrawn, most := b.withdrawn(of, lane)
-	settled := t.last.Add(settle)
+	quiet := settle
 	if withdrawn+t.pending <= of.Least {
-		settled = t.first.Add(cmp.Or(b.settings.Gather, gather))
-	} else if latest := t.first.Add(longest); latest.Before(settled) {
-		settled = latest
+		quiet = cmp.Or(b.settings.Gather, gather)
 	}
-	if left := settled.Sub(b.now); left > 0 {
+	if left := min(t.last.Add(quiet).Sub(b.now), t.first.Add(longest).Sub(b.now)); left > 0 {
 		b.again(left)
 		return waiting, nil
 	}

@@ -19,9 +19,25 @@ func TestEvaluate(t *testing.T) {
 		gone   int
 		held   bool
 	}{
-		"few":     {reason: "as few as any lane may lose go after a second", play: func(w *world) { w.doom(set, 10, true); w.pass(time.Second) }, gone: 10},
-		"atOnce":  {reason: "but not before it", play: func(w *world) { w.doom(set, 10, true); w.evaluate() }},
-		"share":   {reason: "a quarter goes once no more join", play: func(w *world) { w.doom(set, 25, true); w.pass(6 * time.Second) }, gone: 25},
+		"few":    {reason: "as few as any lane may lose go after a second", play: func(w *world) { w.doom(set, 10, true); w.pass(time.Second) }, gone: 10},
+		"atOnce": {reason: "but not before it", play: func(w *world) { w.doom(set, 10, true); w.evaluate() }},
+		"share":  {reason: "a quarter goes once no more join", play: func(w *world) { w.doom(set, 25, true); w.pass(6 * time.Second) }, gone: 25},
+		"slowly": {reason: "none goes while others still join", play: func(w *world) {
+			for range 6 {
+				w.doom(set, 5, true)
+				w.now = w.now.Add(900 * time.Millisecond)
+				w.pass(0)
+			}
+			w.pass(time.Minute)
+		}, held: true},
+		"fewSlowly": {reason: "a few go when none has joined for a second", play: func(w *world) {
+			for range 10 {
+				w.doom(set, 1, true)
+				w.now = w.now.Add(900 * time.Millisecond)
+				w.pass(0)
+			}
+			w.pass(time.Second)
+		}, gone: 10},
 		"gathers": {reason: "which takes five seconds", play: func(w *world) { w.doom(set, 25, true); w.pass(4 * time.Second) }},
 		"more":    {reason: "one more than a quarter, and none goes", play: func(w *world) { w.doom(set, 26, true); w.pass(time.Hour) }, held: true},
 		"addsUp": {reason: "what has gone in the window counts", play: func(w *world) {
