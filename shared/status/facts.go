@@ -202,6 +202,8 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 		o.Reason, o.Message = ApplicationUnreadable, "cluster "+cluster.Name+": "+t.unreadable+lastWords(&o)
 		o.unknown("last known health:")
 		o.Sync = argocd.SyncUnknown
+	case !o.Reported && f.seen:
+		o.HealthMessage = "Argo CD on cluster " + cluster.Name + " has reported nothing yet: check that it runs and watches the namespace of the Application"
 	}
 	return o
 }

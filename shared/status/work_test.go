@@ -88,6 +88,7 @@ func TestWork(t *testing.T) {
 		edit(&o)
 		return o
 	}
+	const silent = "Argo CD on cluster c1 has reported nothing yet: check that it runs and watches the namespace of the Application"
 	cases := map[string]struct {
 		reason  string
 		work    *workv1.ManifestWork
@@ -108,14 +109,14 @@ func TestWork(t *testing.T) {
 			want: Observation{Health: "Unknown", Sync: "Unknown", Work: "work"},
 		},
 		"silent": {
-			reason: "applied, but Argo CD has not looked yet: Unknown",
+			reason: "applied, but Argo CD has not looked yet, or does not watch the namespace: Unknown",
 			work:   work(feedback()), cluster: up,
-			want: Observation{Health: "Unknown", Sync: "Unknown", Work: "work"},
+			want: Observation{Health: "Unknown", HealthMessage: silent, Sync: "Unknown", Work: "work"},
 		},
 		"stranger": {
 			reason: "another Application's feedback is not this one's",
 			work:   work(func(w *workv1.ManifestWork) { w.Annotations[contract.HubNameAnnotation] = "other" }), cluster: up,
-			want: Observation{Health: "Unknown", Sync: "Unknown", Work: "work"},
+			want: Observation{Health: "Unknown", HealthMessage: silent, Sync: "Unknown", Work: "work"},
 		},
 		"beforeComparison": {
 			reason: "Argo CD writes an empty sync status before it first compares",
