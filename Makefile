@@ -135,7 +135,7 @@ agent: build ## argocd-agent's real principal and agents on a fleet of real part
 	@unshare -rn sh -c 'ip link set lo up && exec "$$@"' - $(BIN)/product/agentpair -binary '$(abspath $(ARGOCD_AGENT))' $(ARGS)
 
 # Its binary is built from Kargo's repository, see the page: the module is not on every module proxy.
-kargo: build ## Kargo's real controller promotes by pulled Applications on a fleet of real parts: KARGO, see docs/progressive-delivery.md
+kargo: build ## Kargo's real controller promotes by pulled Applications on a fleet of real parts: KARGO, see docs/benchmarks.md
 	@$(TOOLS) fleet
 	@go build -o $(BIN)/product/kargo ./e2e/kargo
 	@$(BIN)/product/kargo -binary '$(if $(KARGO),$(abspath $(KARGO)))' $(ARGS)

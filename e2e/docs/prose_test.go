@@ -64,7 +64,7 @@ func TestHowToPagesAreShort(t *testing.T) {
 	for _, name := range []string{
 		"private-repositories", "from-basic-pull", "migrate-appsubscription", "push", "placement", "liveview", "rendered", "argocd-on-clusters", "deletion-budget",
 		"install", "install-rhacm", "upgrade", "uninstall", "search", "monitoring", "hand-over", "restore", "move-a-hub", "page",
-		"gitopscluster", "argocd-agent", "pull-and-argocd-agent",
+		"gitopscluster", "argocd-agent", "pull-and-argocd-agent", "progressive-delivery", "kargo",
 	} {
 		text := generated.ReplaceAllString(read(t, "docs/"+name+".md"), "")
 		if n := strings.Count(text, "\n"); n > howToLines {

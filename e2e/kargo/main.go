@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	binary := flag.String("binary", "", "path of Kargo's controlplane in its source, see docs/progressive-delivery.md")
+	binary := flag.String("binary", "", "path of Kargo's controlplane in its source, see docs/benchmarks.md")
 	bad := flag.Int("bad", 3, "how many bad commits have to stop at canary")
 	flag.Parse()
 	env.Main("kargo", func(ctx context.Context) error { return run(ctx, *binary, *bad) })
