@@ -111,7 +111,7 @@ func (b *beside) check(ctx context.Context) error {
 	if off, err := b.isSwitchedOff(ctx); off || err != nil {
 		return err
 	}
-	return fmt.Errorf("%s stops while Deployment %s runs, which %w: set %s: \"true\" in ConfigMap %s/%s, or scale that one to zero, or remove --conflicting-deployment if it is something else",
+	return fmt.Errorf("%s stops while Deployment %s runs, which %w: set %s: \"true\" in ConfigMap %s/%s, or remove --conflicting-deployment if it is something else",
 		b.program, b.key, errBeside, switchKey, b.key.Namespace, switchName)
 }
 

@@ -52,17 +52,20 @@ func (r *reporter) text(why heldBack, namespace string) string {
 	if why.ofHub() {
 		namespace = ""
 	}
-	approve := r.approval(namespace)
+	approve, all := r.approval(namespace), "namespace "+namespace
+	if namespace == "" {
+		all = "the hub"
+	}
 	switch d := why.Override; {
 	case d.Gone:
-		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s, which is gone: %s until %s; to end that: %s", contract.DeletionBudgetAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339), approve)
+		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s, which is gone: %s until %s; to override that for an hour: %s", contract.DeletionBudgetAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339), approve)
 	case d.Word != decide.None && d.Until.IsZero():
 		return fmt.Sprintf(contract.WithdrawalHeld+": annotation %s of %s has an invalid value; correct or remove it", contract.DeletionBudgetAnnotation, d.On)
 	case d.Word != decide.None:
 		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s: %s until %s", contract.DeletionBudgetAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339))
 	}
-	return fmt.Sprintf(contract.WithdrawalHeld+`: %d of %d deliveries of %s would be withdrawn within %s%s and the limit is %d; if that is a mistake, correct it and set "undo until <time>"; if it is intended: %s`,
-		why.Pending, max(why.Deliveries, why.Pending), nameOf(why.Lane), r.options.Window, causes[why.Lane.Kind], why.Limit, approve)
+	return fmt.Sprintf(contract.WithdrawalHeld+`: %d of %d deliveries of %s would be withdrawn within %s%s and the limit is %d; if that is a mistake, correct it and set annotation %s to "undo until <time>"; if it is intended, approve every removal of %s: %s`,
+		why.Pending, max(why.Deliveries, why.Pending), nameOf(why.Lane), r.options.Window, causes[why.Lane.Kind], why.Limit, contract.DeletionBudgetAnnotation, all, approve)
 }
 
 // causes explain why a lane of a cluster is counted separately from the tenant's lane.

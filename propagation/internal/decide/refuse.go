@@ -44,7 +44,7 @@ func off(f Facts) *policy.Decision {
 func refused(f Facts) *policy.Decision {
 	label := f.Application.Labels[contract.PullLabel]
 	if _, ok := contract.IsTrue(label); !ok {
-		return policy.Refuse(policy.ReasonInvalidLabel, "label %s is %q, which is no boolean: set it to \"true\" or remove it", contract.PullLabel, label)
+		return policy.Refuse(policy.ReasonInvalidLabel, "label %s is %q, which is no boolean: set it to \"true\"; \"false\" or no label removes what is delivered", contract.PullLabel, label)
 	}
 	for _, guard := range []func(Facts) *policy.Decision{clusterUsable, clusterBound, namespaceAllowed, projectAllowed, deliveredOnce, wellFormed} {
 		if d := guard(f); d != nil {
@@ -127,8 +127,8 @@ func deliveredOnce(f Facts) *policy.Decision {
 		return nil
 	}
 	return policy.Refuse(policy.ReasonAlsoByAgent,
-		"not delivered: the principal of argocd-agent delivers it as well, to agent %q, which spec.destination.name says; remove label %s to leave it to argocd-agent, or remove that name or set label %s to \"true\" to go on by pull",
-		f.ByAgent, contract.PullLabel, argocd.IgnoreSyncLabel)
+		"not delivered: the principal of argocd-agent delivers it as well, to agent %q, which spec.destination.name says; remove that name or set label %s to \"true\" to go on by pull; to leave it to argocd-agent, first remove its finalizers, or what is delivered is pruned, then remove label %s",
+		f.ByAgent, argocd.IgnoreSyncLabel, contract.PullLabel)
 }
 
 // wellFormed refuses other invalid values of the Application.

@@ -131,9 +131,13 @@ func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 	case problem != "":
 		return policy.Refuse(policy.ReasonInvalidTarget, "nothing is withdrawn: %s", problem)
 	case len(pending) > 0:
+		remedy := "delete its ManagedCluster"
+		if d.facts.Application.DeletionTimestamp != nil {
+			remedy = fmt.Sprintf("add %s to the annotation of this Application, after a comma if it has a value", payload.DeletionAbandon)
+		}
 		u := policy.RefuseAsWarning(policy.ReasonOrphanPending,
-			"not withdrawn yet: waiting for %s to apply how it ends (finalizers, annotation %s); if the cluster will not come back, add %s to that annotation",
-			strings.Join(pending, ", "), contract.DeletionPolicyAnnotation, payload.DeletionAbandon)
+			"not withdrawn yet: waiting for %s to apply how it ends (finalizers, annotation %s); if the cluster will not come back, %s",
+			strings.Join(pending, ", "), contract.DeletionPolicyAnnotation, remedy)
 		if wait.Text != "" {
 			u.Refusal.Text += fmt.Sprintf("; it reports: %.300s", wait.Text)
 		}
@@ -159,7 +163,8 @@ func (d *decision) proof() *policy.Decision {
 		return nil
 	}
 	return policy.RefuseAsWarning(policy.ReasonDeleting,
-		"not deleted yet: waiting for %s to confirm that nothing of it is left; if the cluster will not come back, set annotation %s to %s to delete the Application all the same",
+		"not deleted yet: waiting for %s to confirm that nothing of it is left; if the cluster will not come back, set annotation %s to %s to delete the Application all the same; "+
+			"if an ApplicationSet still generates it, set that in its template",
 		strings.Join(left, ", "), contract.DeletionPolicyAnnotation, payload.DeletionAbandon)
 }
 

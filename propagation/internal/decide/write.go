@@ -237,7 +237,7 @@ func (n *want) warnings() []policy.Message {
 		found = append(found, policy.Message{Reason: reason, Text: fmt.Sprintf(format, args...)})
 	}
 	if !argocd.SkipsReconcile(n.app.Annotations) {
-		add(policy.ReasonSkipReconcile, "delivered, but the hub's own Argo CD may deploy it too: set annotation %s to \"true\"", argocd.SkipReconcileAnnotation)
+		add(policy.ReasonSkipReconcile, "delivered, but the hub's own Argo CD may deploy it too: set annotation %s to \"true\", in the template of its ApplicationSet if it has one", argocd.SkipReconcileAnnotation)
 	}
 	project := n.project()
 	if project != nil && payload.WindowEscaped(project.Spec, n.app) {

@@ -90,7 +90,7 @@ func (wr *writer) nameTaken(ctx context.Context, app *argocd.Application, cluste
 		return nil, nil // its own work from before a move within the cluster, which is being removed
 	}
 	return []policy.Message{{Reason: policy.ReasonNameTaken, Text: fmt.Sprintf(
-		"delivered as ManifestWork %s/%s, since another ManifestWork has the name %s: remove or rename that one", cluster, name, own[0])}}, nil
+		"delivered as ManifestWork %s/%s, since another ManifestWork has the name %s; nothing needs to be done, and a deletion of that one removes what it delivers", cluster, name, own[0])}}, nil
 }
 
 // applyWork updates the work on the hub to the desired one. It writes nothing if they are equal, or

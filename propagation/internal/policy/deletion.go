@@ -39,7 +39,7 @@ func ParseDeletionPolicy(value, on string, ofSet bool) (p DeletionPolicy) {
 			if !ofSet {
 				want += ", or one of them with " + payload.DeletionAbandon + " after a comma"
 			}
-			return DeletionPolicy{Problem: fmt.Sprintf("annotation %s of %s is %.100q: want %s, or remove it", contract.DeletionPolicyAnnotation, on, value, want)}
+			return DeletionPolicy{Problem: fmt.Sprintf("annotation %s of %s is %.100q: want %s; without it a removal prunes", contract.DeletionPolicyAnnotation, on, value, want)}
 		}
 	}
 	return p

@@ -35,7 +35,7 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, tasks map[string]*
 				continue
 			}
 			if name == v.namespace {
-				status.Agents[name] = agent.State{Reason: agent.ReasonNameNotAllowed, WaitingFor: agent.WaitsForWork, Message: "an agent would have the name of the hub's Argo CD namespace " + name + ", and reach what is in it; register the cluster with another name, or take it out of the Placement"}
+				status.Agents[name] = agent.State{Reason: agent.ReasonNameNotAllowed, WaitingFor: agent.WaitsForWork, Message: "an agent would have the name of the hub's Argo CD namespace " + name + ", and reach what is in it; register the cluster with another name, or take it out of the Placement; generators of ApplicationSets then delete its Applications"}
 				continue
 			}
 			is, err := r.stateOf(ctx, tasks[name], v.there[name])

@@ -37,6 +37,10 @@ func (p *pass) fault(secret *corev1.Secret, f *pki.Fault) {
 		remedy = fmt.Sprintf("put the CA with its key into Secret %s, or delete this one so that gitopscluster makes a CA", p.key)
 	case f.Reason == pki.ReasonNoKey:
 		remedy = "restore that Secret, or delete this one so that gitopscluster makes a CA; every agent is without connection until it trusts that one"
+	case isOwn(secret) && f.Reason == pki.ReasonExpiring:
+		remedy = "gitopscluster makes the next one in time"
+	case isOwn(secret) && name == p.key.String():
+		remedy = fmt.Sprintf("restore it from a backup; without one delete it and Secret %s of Argo CD's namespace, and gitopscluster makes a CA; every agent is without connection until it has that one", caName)
 	case isOwn(secret):
 		remedy = "delete it so that gitopscluster makes a new one; every agent is without connection until it has the new CA"
 	}
@@ -69,7 +73,7 @@ func (p *pass) waits(is pki.Authorities, waiting pki.Waiting, digest string) {
 		reasons = append(reasons, p.principalWaits(digest))
 	}
 	if n := len(waiting.Clusters); n > 0 {
-		reasons = append(reasons, fmt.Sprintf("it waits for %d clusters (%s): mend their agents, or take them out of the placement",
+		reasons = append(reasons, fmt.Sprintf("it waits for %d clusters (%s): mend their agents, or take them out of the Placement; generators of ApplicationSets then delete their Applications",
 			n, strings.Join(waiting.Clusters[:min(n, namedClusters)], ", ")))
 	}
 	began := is.Signing.Certificate.NotBefore

@@ -41,7 +41,7 @@ func TestForeignSecretWithTheSameName(t *testing.T) {
 			for at.Status.Clusters.Registered != 1 {
 				at = f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonSecretTaken)
 			}
-			if at.Status.Clusters.Taken != 1 || !strings.Contains(at.Status.Message, secret.Name) || !strings.Contains(at.Status.Message, "delete or rename") {
+			if at.Status.Clusters.Taken != 1 || !strings.Contains(at.Status.Message, secret.Name) || !strings.Contains(at.Status.Message, "delete that Secret") {
 				t.Errorf("status is %+v, %s", at.Status.Clusters, at.Status.Message)
 			}
 			f.registered(clusters[1])

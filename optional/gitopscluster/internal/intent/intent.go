@@ -218,7 +218,7 @@ func allowed(o *v1beta1.GitOpsCluster, namespace string, namespaces []string) *P
 	if slices.Contains(namespaces, namespace) {
 		return nil
 	}
-	remedy := "set spec.argoServer.argoNamespace to one of %[2]s"
+	remedy := "replace this GitOpsCluster by one with spec.argoServer.argoNamespace one of %[2]s, because that field cannot be changed"
 	if o.Spec.ArgoCDAgentAddon != nil {
 		remedy = "spec.argoCDAgentAddon is for the Argo CD of the GitOpsCluster's own namespace: create it, with its Placement and ManagedClusterSetBinding, in one of %[2]s"
 	}

@@ -137,7 +137,7 @@ func (f Facts) registered() metav1.Condition {
 	const kind = v1beta1.ConditionClustersRegistered
 	if len(f.Taken) > 0 {
 		names := sortedKeys(f.Taken)
-		return condition(kind, false, ReasonSecretTaken, fmt.Sprintf("Secrets of another writer in namespace %s represent %s (Secret %s: cluster %s); delete or rename that Secret, or take the cluster out of the Placement",
+		return condition(kind, false, ReasonSecretTaken, fmt.Sprintf("Secrets of another writer in namespace %s represent %s (Secret %s: cluster %s); delete that Secret if nothing else uses it, or take the cluster out of the Placement; generators delete the Applications of a cluster without Secret, unless applicationsSync is create-update",
 			f.Intent.ArgoNamespace, named(names), f.Taken[names[0]], names[0]))
 	}
 	if len(f.Missing) > 0 {
@@ -151,7 +151,7 @@ func (f Facts) departing() metav1.Condition {
 	const kind = v1beta1.ConditionLeaving
 	v := f.Decision
 	if v.HeldBack {
-		return condition(kind, true, ReasonHeldBack, fmt.Sprintf("%s are no longer selected, but only %d may leave at a time, so none does: %s. Correct the Placement, or set annotation %s to %d",
+		return condition(kind, true, ReasonHeldBack, fmt.Sprintf("%s are no longer selected, but only %d may leave at a time, so none does: %s. Correct the Placement, or set annotation %s to %d; generators of ApplicationSets then delete the Applications of these clusters",
 			clusters(len(v.Leaving)), v.Allowed, named(v.Leaving), ConfirmRemovalAnnotation, len(v.Leaving)))
 	}
 	if len(f.AgentsLeaving) > 0 {

@@ -269,7 +269,7 @@ func checkNamespaces(p configured, wanted Wanted) []Problem {
 	problem := Problem{Warning: true, Reason: ReasonNotAllowed}
 	switch {
 	case wanted.Mode == agent.ModeAutonomous:
-		problem.Message = "autonomous Applications are shown, but not synced from the hub, as the principal does not work on the namespaces that are called like the clusters: " + p.remedy(allowedSetting, "NAMESPACES")
+		problem.Message = "autonomous Applications are shown, but not synced from the hub, as the principal does not work on the namespaces that are called like the clusters: " + p.remedy(allowedSetting, "<names of the clusters, with commas>")
 	case len(wanted.AllowedNamespaces) > 0:
 		list := strings.Join(wanted.AllowedNamespaces, ",")
 		problem.Message = fmt.Sprintf("agents take Applications of namespaces %s (spec.agent.allowedNamespaces), and the principal sends those of its own only: %s", list, p.remedy(allowedSetting, list))

@@ -222,8 +222,9 @@ func (r *Reconciler) recordForeign(ctx context.Context, cluster *clusterv1.Manag
 	if _, known := r.foreign.LoadOrStore(types.NamespacedName{Namespace: secret.Namespace, Name: cluster.Name}, true); known {
 		return
 	}
-	const note = "gitopscluster does not register this cluster with Argo CD, since Secret %s/%s was created by another writer; delete or rename that Secret"
-	ctrl.LoggerFrom(ctx).Info("cannot register cluster with Argo CD: another writer created its Secret; delete or rename that", "secret", secret.Name)
+	const note = "gitopscluster does not register this cluster with Argo CD, since Secret %s/%s was created by another writer; if nothing else uses that Secret, delete it; " +
+		"ApplicationSets that read cluster Secrets delete the Applications of this cluster until the new Secret exists: set their applicationsSync to create-update first"
+	ctrl.LoggerFrom(ctx).Info("cannot register cluster with Argo CD: another writer created its Secret; the Event of the ManagedCluster has the remedy", "secret", secret.Name)
 	r.recorder.Eventf(cluster, nil, corev1.EventTypeWarning, reasonSecretUsed, actionRegister, note, secret.Namespace, secret.Name)
 }
 

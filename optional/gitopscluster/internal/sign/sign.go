@@ -219,7 +219,7 @@ func (r *Reconciler) decide(ctx context.Context, csr *certificatesv1.Certificate
 func (r *Reconciler) sign(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn, v pki.Verdict) (ctrl.Result, error) {
 	authorities, err := certificates.Load(ctx, r.live, addOn.Annotations[agent.ArgoNamespaceAnnotation], r.keys)
 	if errors.Is(err, certificates.ErrNoSigner) {
-		return r.wait(ctx, csr, addOn, pki.Verdict{Reason: reasonNoSign, Message: err.Error() + "; add its key, or delete the Secret so that gitopscluster makes a CA"}), nil
+		return r.wait(ctx, csr, addOn, pki.Verdict{Reason: reasonNoSign, Message: err.Error() + "; condition CertificatesReady of the GitOpsCluster has the remedy"}), nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err

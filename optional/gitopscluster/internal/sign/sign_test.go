@@ -180,7 +180,7 @@ func TestWaitsForTheCA(t *testing.T) {
 		}
 	}
 	csr := a.ask(c, 1)
-	a.event(c, reasonNoSign, "gitopscluster makes a CA")
+	a.event(c, reasonNoSign, "CertificatesReady of the GitOpsCluster has the remedy")
 	if now := a.read(csr); len(now.Status.Conditions) > 0 {
 		t.Errorf("conditions are %v", now.Status.Conditions)
 	}

@@ -62,11 +62,11 @@ func (v *Viewer) find(ctx context.Context, instance string) (t *target, why reas
 	}
 	annotations := app.GetAnnotations()
 	if skip, _ := contract.IsTrue(annotations[argocd.SkipReconcileAnnotation]); !skip {
-		return nil, reason{text: "the hub's own Argo CD reconciles the Application and writes its tree: annotate it " + argocd.SkipReconcileAnnotation + `: "true"`}, nil
+		return nil, reason{text: "the hub's own Argo CD reconciles the Application and writes its tree: set annotation " + argocd.SkipReconcileAnnotation + `: "true", in the template of its ApplicationSet if it has one`}, nil
 	}
 	cluster := annotations[contract.ClusterAnnotation]
 	if cluster == "" {
-		return nil, reason{text: "the Application names no cluster: annotate it " + contract.ClusterAnnotation, ours: true}, nil
+		return nil, reason{text: "the Application names no cluster: set annotation " + contract.ClusterAnnotation + " to the name of a ManagedCluster", ours: true}, nil
 	}
 	work, err := deliveryOf(ctx, v.Live, app, cluster)
 	if err != nil {

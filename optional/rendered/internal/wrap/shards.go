@@ -55,7 +55,7 @@ func (g *group) remedy(o Options, created []item) string {
 	if o.ShardsBefore > 0 {
 		return "with shards-before a work holds what it held as well: change the number of shards before it grows"
 	}
-	return "no number of shards would do: give some of its manifests another sync wave"
+	return "no number of shards would do: make the source smaller, or give some of its manifests another sync wave, with parameter waves-before in the same commit"
 }
 
 // spread assigns each item to one of n works. While the number changes, the item also stays in the

@@ -31,7 +31,7 @@ func TestLimits(t *testing.T) {
 		"advised":  {reason: "what was advised does", manifests: configMaps(t, 60, 10000), change: func(o *Options) { o.Shards = 2 }, works: 2},
 		"changing": {reason: "both numbers have to fit", manifests: configMaps(t, 60, 10000), change: func(o *Options) { o.Shards, o.ShardsBefore = 2, 1 }, err: "ManifestWork ui would hold 605930 bytes in 60 manifests; it can hold 512000 bytes in 400 manifests; with shards-before a work holds what it held as well: change the number of shards before it grows"},
 		"alone":    {reason: "no number of shards would help", manifests: configMaps(t, 1, 600000), err: "ConfigMap a/c0 alone has 600099 bytes; a ManifestWork holds 512000"},
-		"together": {reason: "definitions stay together", manifests: read(t, definition(400000)+"\n---\n"+definition(400001)), err: "ManifestWork ui would hold 800231 bytes in 2 manifests; it can hold 512000 bytes in 400 manifests; no number of shards would do: give some of its manifests another sync wave"},
+		"together": {reason: "definitions stay together", manifests: read(t, definition(400000)+"\n---\n"+definition(400001)), err: "ManifestWork ui would hold 800231 bytes in 2 manifests; it can hold 512000 bytes in 400 manifests; no number of shards would do: make the source smaller, or give some of its manifests another sync wave, with parameter waves-before in the same commit"},
 		"escaped":  {reason: "what the API server escapes counts as it is counted there", manifests: read(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {x: \""+strings.Repeat("<", 90000)+"\"}}"), err: "ConfigMap b/a alone has 540098 bytes; a ManifestWork holds 512000"},
 	}
 	for name, c := range cases {

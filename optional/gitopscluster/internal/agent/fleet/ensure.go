@@ -113,5 +113,5 @@ func foreign(o client.Object) string {
 	if agent.IsOurs(o) {
 		return ""
 	}
-	return fmt.Sprintf("%s %s/%s was made by another client and is not changed; delete or rename it", kind(o), o.GetNamespace(), o.GetName())
+	return fmt.Sprintf("%s %s/%s was made by another client and is not changed; delete it if nothing else uses it", kind(o), o.GetNamespace(), o.GetName())
 }
