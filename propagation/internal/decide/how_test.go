@@ -62,6 +62,11 @@ func TestDecide_end(t *testing.T) {
 			w.says(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}})
 			w.Applied = metav1.ConditionFalse
 		}, want: "w end Deleting tenant:team cascade wait; Deleting"},
+		"observed by mistake, with orphan": {reason: "the refused observation does not prune", change: func(s *scene) {
+			deleted(s, argocd.ResourcesFinalizer)
+			s.annotate(contract.ManagementPolicyAnnotation, "observe")
+			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
+		}, want: "w end Deleting orphan say; OrphanPending"},
 		"a manifest cannot be decoded": {reason: "it is said, and nothing is deleted", change: func(s *scene) {
 			w := deleted(s)
 			w.Live.Spec.Workload.Manifests[0].Raw = []byte("{")
