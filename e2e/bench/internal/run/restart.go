@@ -111,15 +111,15 @@ func standby(ctx context.Context, b *rig.Rig) {
 	b.AwaitStatuses(ctx)
 }
 
-// startPairs replaces each running binary by two replicas with a longer Lease. It starts the second replica
-// when the first one leads, has reported a change, and is idle.
+// startPairs replaces each running binary by two replicas with the Lease of the shipped manifests. It starts
+// the second replica when the first one leads, has reported a change, and is idle.
 func startPairs(ctx context.Context, b *rig.Rig, pairs []*pair) {
 	start := func(p *pair, number int) *env.Process {
-		var arguments []string
+		arguments := []string{"--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=10s"}
 		if p.name == env.Aggregation {
 			// Both replicas use the same intermediate data, so a takeover rewrites no report because of
 			// search.
-			arguments = []string{"--intermediate-dir=" + b.Product.Fleet.Product.IntermediateDir(0)}
+			arguments = append(arguments, "--intermediate-dir="+b.Product.Fleet.Product.IntermediateDir(0))
 		}
 		return must.Get(b.Product.Fleet.Product.StartStandby(ctx, p.name, number, arguments...))
 	}
