@@ -362,7 +362,7 @@ func TestOrphanOfALostCluster(t *testing.T) {
 	work := staying(t, app, true)
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
 	remove(t, app)
-	says(t, app, policy.WarningCondition, "add abandon to that annotation")
+	says(t, app, policy.WarningCondition, "add abandon to the annotation of this Application")
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "orphan, abandon" })
 	testkit.Eventually(t, "the Application to go", func() error { return gone(app) })
 	stillThere(t, app)
