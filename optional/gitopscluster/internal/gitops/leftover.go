@@ -27,8 +27,6 @@ import (
 // Add-ons are listed while a GitOpsCluster is being deleted, as metadata.
 // +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,verbs=list
 
-const withoutAgents = "gitopscluster runs without --agents, and so removes no argocd-agent: start it with --agents"
-
 // notAllowed reports whether gitopscluster does not work in the namespace of the Argo CD.
 func (f found) notAllowed() bool {
 	return f.intent.Refusal != nil && f.intent.Refusal.Reason == intent.ReasonNamespaceNotAllowed
@@ -62,7 +60,7 @@ func (r *Reconciler) addKept(f found, holds map[string]bool, leave []string, fac
 		if facts.AgentsLeaving == nil {
 			facts.AgentsLeaving = map[string]string{}
 		}
-		facts.AgentsLeaving[cluster] = withoutAgents
+		facts.AgentsLeaving[cluster] = intent.WithoutAgents
 	}
 }
 

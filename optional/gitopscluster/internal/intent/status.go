@@ -147,6 +147,9 @@ func (f Facts) registered() metav1.Condition {
 	return condition(kind, true, ReasonAsExpected, fmt.Sprintf("%s registered by a Secret in namespace %s", clusters(f.Clusters.Registered), f.Intent.ArgoNamespace))
 }
 
+// WithoutAgents is the message of an agent that is left because gitopscluster does not remove agents.
+const WithoutAgents = "gitopscluster runs without --agents, and so removes no argocd-agent: start it with --agents"
+
 func (f Facts) departing() metav1.Condition {
 	const kind = v1beta1.ConditionLeaving
 	v := f.Decision
@@ -157,7 +160,7 @@ func (f Facts) departing() metav1.Condition {
 	if len(f.AgentsLeaving) > 0 {
 		names := sortedKeys(f.AgentsLeaving)
 		message := fmt.Sprintf("the agent is being taken off %s; %s", named(names), cmp.Or(f.AgentsLeaving[names[0]], "managed cluster "+names[0]+" has not been looked at yet"))
-		if !f.Intent.Abandon {
+		if !f.Intent.Abandon && f.AgentsLeaving[names[0]] != WithoutAgents {
 			message += fmt.Sprintf(". If that cluster will not come back, set annotation %s to \"abandon\" on this GitOpsCluster", contract.DeletionPolicyAnnotation)
 		}
 		return condition(kind, true, ReasonAgentLeaving, message)
