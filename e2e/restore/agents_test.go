@@ -47,7 +47,7 @@ func installPrincipal(ctx context.Context) error {
 func requestAgents(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	for _, c := range fleet.Managed {
-		go c.Bind(fleet.Processes.Context(), client.MatchingLabels{"app.kubernetes.io/name": "argocd-agent-agent"}) //nolint:contextcheck // it ends with the fleet
+		go c.Bind(fleet.Processes.Context(), client.MatchingLabels{"app.kubernetes.io/name": "argocd-agent-agent"})
 	}
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"gitopsAddon":{"enabled":true,"argoCDAgent":{"enabled":true}}}}`))
 	return fleet.Hub.Client.Patch(ctx, gitOpsCluster(), patch)

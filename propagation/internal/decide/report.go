@@ -131,13 +131,9 @@ func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 	case problem != "":
 		return policy.Refuse(policy.ReasonInvalidTarget, "nothing is withdrawn: %s", problem)
 	case len(pending) > 0:
-		remedy := "delete its ManagedCluster"
-		if d.facts.Application.DeletionTimestamp != nil {
-			remedy = fmt.Sprintf("add %s to the annotation of this Application, after a comma if it has a value", payload.DeletionAbandon)
-		}
 		u := policy.RefuseAsWarning(policy.ReasonOrphanPending,
 			"not withdrawn yet: waiting for %s to apply how it ends (finalizers, annotation %s); if the cluster will not come back, %s",
-			strings.Join(pending, ", "), contract.DeletionPolicyAnnotation, remedy)
+			strings.Join(pending, ", "), contract.DeletionPolicyAnnotation, d.ifLost())
 		if wait.Text != "" {
 			u.Refusal.Text += fmt.Sprintf("; it reports: %.300s", wait.Text)
 		}
@@ -149,6 +145,14 @@ func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 		return v
 	}
 	return nil
+}
+
+// ifLost returns what to do about a cluster that will not come back.
+func (d *decision) ifLost() string {
+	if d.facts.Application.DeletionTimestamp == nil {
+		return "delete its ManagedCluster"
+	}
+	return fmt.Sprintf("add %s to the annotation of this Application, after a comma if it has a value", payload.DeletionAbandon)
 }
 
 // proof is the report of a deleted Application whose clusters have not confirmed its removal.
