@@ -344,9 +344,9 @@ func TestReporter_namesObjectToAnnotate(t *testing.T) {
 		on     string
 		remedy string
 	}{
-		"set":           {held: team, there: []types.NamespacedName{guestbook, {Name: "team"}}, on: "Kind:ApplicationSet,Namespace:team,Name:guestbook", remedy: "namespace team "},
+		"set":           {held: team, there: []types.NamespacedName{guestbook, {Name: "team"}}, on: "Kind:ApplicationSet,Namespace:team,Name:guestbook", remedy: "every removal of namespace team: kubectl annotate --overwrite namespace team "},
 		"setGone":       {held: team, there: []types.NamespacedName{{Name: "team"}}, on: "Kind:Namespace,Namespace:team,Name:team", remedy: "namespace team "},
-		"namespaceGone": {held: team, on: "Kind:Namespace,Namespace:hub,Name:hub", remedy: "namespace hub "},
+		"namespaceGone": {held: team, on: "Kind:Namespace,Namespace:hub,Name:hub", remedy: "every removal of the hub: kubectl annotate --overwrite namespace hub "},
 		"hub":           {held: all, there: []types.NamespacedName{{Name: "team"}}, on: "Kind:Namespace,Namespace:hub,Name:hub", remedy: "namespace hub "},
 		"cluster":       {held: cluster, there: []types.NamespacedName{{Name: "team"}}, on: "Kind:Namespace,Namespace:hub,Name:hub", remedy: `of cluster "team" would`},
 	} {

@@ -53,8 +53,8 @@ func (r *reporter) text(why heldBack, namespace string) string {
 		namespace = ""
 	}
 	approve, all := r.approval(namespace), "namespace "+namespace
-	if namespace == "" {
-		all = "the hub"
+	if namespace == "" || namespace == r.options.Namespace {
+		all = "the hub" // an annotation on propagation's Namespace overrides every limit
 	}
 	switch d := why.Override; {
 	case d.Gone:

@@ -66,7 +66,7 @@ func TestDecide_end(t *testing.T) {
 			deleted(s, argocd.ResourcesFinalizer)
 			s.annotate(contract.ManagementPolicyAnnotation, "observe")
 			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
-		}, want: "w end Deleting orphan say; OrphanPending"},
+		}, want: "w end Deleting orphan say; OrphanPending", text: "add abandon to the annotation of this Application"},
 		"a manifest cannot be decoded": {reason: "it is said, and nothing is deleted", change: func(s *scene) {
 			w := deleted(s)
 			w.Live.Spec.Workload.Manifests[0].Raw = []byte("{")
@@ -81,7 +81,7 @@ func TestDecide_end(t *testing.T) {
 			w.May.Bound, s.May.Bound = false, false
 			w.missing(NotBound, over)
 			w.Note.Allowed = true
-		}, want: "w end NotBound admin:team orphan-stopped wait; OrphanPending", text: "field manager kubectl"},
+		}, want: "w end NotBound admin:team orphan-stopped wait; OrphanPending", text: "delete its ManagedCluster; it reports: "},
 		"no automation left": {reason: "nobody has it sync by itself", change: func(s *scene) {
 			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
 			w := s.delivered("w")

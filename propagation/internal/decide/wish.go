@@ -129,7 +129,7 @@ func (w *wish) observesDelivered() *policy.Decision {
 	for _, s := range w.d.subjects {
 		if s.fate.Own && !s.terminating() && !s.observes() {
 			return policy.Refuse(policy.ReasonInvalidTarget,
-				"annotation %s is %s, but the Application is delivered to cluster %q (ManifestWork %s); remove the annotation; to observe what runs there, first hand it over: set annotation %s to %s, then delete this Application and create it again",
+				"annotation %s is %s, but the Application is delivered to cluster %q (ManifestWork %s); remove the annotation; to observe the workload, first hand it over: set annotation %s to %s, then delete this Application and create it again",
 				contract.ManagementPolicyAnnotation, payload.ManagementObserve, s.work.Namespace, s.work.Name, contract.DeletionPolicyAnnotation, payload.DeletionOrphan)
 		}
 	}

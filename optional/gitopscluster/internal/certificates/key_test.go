@@ -114,6 +114,29 @@ func TestKey_lostIsReported(t *testing.T) {
 	}
 }
 
+// The message about a broken own CA names everything that has to be deleted before gitopscluster makes one.
+func TestKey_brokenHasARemedy(t *testing.T) {
+	a := newArgo(t)
+	a.principal()
+	a.ensure()
+	kept := a.key()
+	kept.Data[corev1.TLSPrivateKeyKey] = []byte("x")
+	if err := hub.client.Update(t.Context(), kept); err != nil {
+		t.Fatal(err)
+	}
+	state := a.ensure()
+	if !slices.Equal(reasons(state), []string{pki.ReasonBroken}) || !strings.Contains(state.Problems[0].Message, "delete it and Secret "+caName) {
+		t.Fatalf("problems %v", state.Problems)
+	}
+	if err := hub.client.Delete(t.Context(), kept); err != nil {
+		t.Fatal(err)
+	}
+	a.delete(caName)
+	if state := a.ensure(); !state.SigningReady || len(state.Problems) > 0 {
+		t.Errorf("asked to, it makes none: %v", state.Problems)
+	}
+}
+
 // gitopscluster uses a CA whose key another client keeps in the principal's namespace. A warning reports
 // where the key belongs.
 func TestKey_besideThePrincipalIsReported(t *testing.T) {

@@ -100,3 +100,11 @@ func TestLeaving_asksForAbandonOnce(t *testing.T) {
 		}
 	}
 }
+
+// The message does not suggest an annotation that nothing reads without agents.
+func TestLeaving_withoutAgentsAsksForTheFlag(t *testing.T) {
+	c := Facts{AgentsLeaving: map[string]string{"c1": WithoutAgents}}.departing()
+	if strings.Contains(c.Message, "deletion-policy") || !strings.Contains(c.Message, "--agents") {
+		t.Errorf("the message is %q", c.Message)
+	}
+}
