@@ -28,16 +28,6 @@ const (
 	tick         = 100 * time.Millisecond
 )
 
-// expose gives the principal's Service an address, like a load balancer.
-func expose(ctx context.Context) error {
-	service := &corev1.Service{}
-	if err := hub.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: principalName}, service); err != nil {
-		return err
-	}
-	service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: address}}
-	return hub.Status().Update(ctx, service)
-}
-
 // principal acts as argocd-agent's principal on the hub. It acts as the Deployment controller, and serves TLS
 // with the content of its Secrets at its last start.
 type principal struct {

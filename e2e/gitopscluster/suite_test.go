@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
 var (
@@ -48,7 +49,7 @@ func prepare(ctx context.Context, f *env.Fleet) error {
 	if err := fleet.Hub.ApplyFiles(ctx, "testdata/hub.yaml"); err != nil {
 		return err
 	}
-	if err := expose(ctx); err != nil {
+	if err := scenario.InstallPrincipal(ctx, fleet.Hub, address); err != nil {
 		return err
 	}
 	go peer.play(fleet.Processes.Context())

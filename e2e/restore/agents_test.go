@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
 // keyPair is the Secret with the client certificate of the agent on each managed cluster.
@@ -30,17 +32,9 @@ func gitOpsCluster() *unstructured.Unstructured {
 	return o
 }
 
-// installPrincipal gives the hub a principal with an address.
+// installPrincipal gives the hub a principal. Nothing here connects to it.
 func installPrincipal(ctx context.Context) error {
-	if err := fleet.Hub.ApplyFiles(ctx, "testdata/principal.yaml"); err != nil {
-		return err
-	}
-	service := &corev1.Service{}
-	if err := fleet.Hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: "argocd-agent-principal"}, service); err != nil {
-		return err
-	}
-	service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.1"}}
-	return fleet.Hub.Client.Status().Update(ctx, service)
+	return scenario.InstallPrincipal(ctx, fleet.Hub, "principal.example.com")
 }
 
 // requestAgents makes the GitOpsCluster of the examples request agents.
@@ -71,33 +65,47 @@ func deployed(ctx context.Context) (bool, string) {
 	return err == nil && status.Clusters.Registered == n && status.Clusters.Deployed == n, string(content)
 }
 
-// authority returns the CA of the agents. Every agent must hold a certificate of it.
-func authority(t *testing.T) string {
+// authority returns the CA of the agents, when every agent holds a certificate of it.
+func authority(t *testing.T) (ca string) {
 	t.Helper()
-	ca := secret(t, fleet.Hub, env.ProductNamespace, "argocd-agent-ca-"+env.ArgoCDNamespace)["tls.crt"]
-	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(ca)
-	for _, c := range fleet.Managed {
-		block, _ := pem.Decode(secret(t, c, env.ArgoCDNamespace, keyPair)["tls.crt"])
-		if block == nil {
-			t.Fatalf("%s holds no certificate", c.Name)
-		}
-		certificate, err := x509.ParseCertificate(block.Bytes)
+	env.Await(t, "each agent to hold a certificate of the CA", func(ctx context.Context) (bool, string) {
+		content, err := certificate(ctx, fleet.Hub, env.ProductNamespace, "argocd-agent-ca-"+env.ArgoCDNamespace)
 		if err != nil {
-			t.Fatal(err)
+			return false, err.Error()
 		}
-		if _, err := certificate.Verify(x509.VerifyOptions{Roots: trusted, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
-			t.Errorf("the certificate of %s: %v", c.Name, err)
+		ca = string(content)
+		trusted := x509.NewCertPool()
+		trusted.AppendCertsFromPEM(content)
+		for _, c := range fleet.Managed {
+			if err := verify(ctx, c, trusted); err != nil {
+				return false, c.Name + ": " + err.Error()
+			}
 		}
-	}
-	return string(ca)
+		return true, ""
+	})
+	return ca
 }
 
-func secret(t *testing.T, c *env.Cluster, namespace, name string) map[string][]byte {
-	t.Helper()
-	s := &corev1.Secret{}
-	if err := c.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s); err != nil {
-		t.Fatal(err)
+// verify checks the client certificate of the agent on a managed cluster.
+func verify(ctx context.Context, c *env.Cluster, trusted *x509.CertPool) error {
+	content, err := certificate(ctx, c, env.ArgoCDNamespace, keyPair)
+	if err != nil {
+		return err
 	}
-	return s.Data
+	block, _ := pem.Decode(content)
+	if block == nil {
+		return errors.New("no certificate in the Secret")
+	}
+	parsed, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return err
+	}
+	_, err = parsed.Verify(x509.VerifyOptions{Roots: trusted, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	return err
+}
+
+func certificate(ctx context.Context, c *env.Cluster, namespace, name string) ([]byte, error) {
+	s := &corev1.Secret{}
+	err := c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s)
+	return s.Data[corev1.TLSCertKey], err
 }

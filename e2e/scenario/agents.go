@@ -13,9 +13,27 @@ import (
 	"path/filepath"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
+
+// InstallPrincipal gives a hub the principal that docs/argocd-agent.md asks for, and its Service an address.
+// No pod runs it.
+func InstallPrincipal(ctx context.Context, hub *env.Cluster, address string) error {
+	if err := hub.ApplyFiles(ctx, filepath.Join(testkit.Root(), "e2e", "scenario", "testdata", "principal.yaml")); err != nil {
+		return err
+	}
+	service := &corev1.Service{}
+	if err := hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: "argocd-agent-principal"}, service); err != nil {
+		return err
+	}
+	service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: address}}
+	return hub.Client.Status().Update(ctx, service)
+}
 
 // principalSource is the start of the remote resource in the example.
 const principalSource = "https://github.com/argoproj-labs/argocd-agent//install/kubernetes/principal?ref="
