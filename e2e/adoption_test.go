@@ -25,9 +25,9 @@ import (
 )
 
 // The managed cluster already has an Application of the same name. With management policy observe the hub
-// reports what a delivery would change, and changes nothing, also when the hub Application is deleted. With
-// no-takeover the hub reports another owner. Without a policy the hub takes the Application over. The
-// Deployment and its pods stay the same throughout.
+// reports the changes that a delivery would make, and changes nothing, also when the hub Application is
+// deleted. With no-takeover the hub reports another owner. Without a policy the hub takes the Application
+// over. The Deployment and its pods stay the same throughout.
 func TestAdoption(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, adoption)

@@ -93,7 +93,7 @@ func (s *wordedSet) delete(ctx context.Context) error {
 	return client.IgnoreNotFound(fleet.Hub.Client.Delete(ctx, set))
 }
 
-// remove deletes what a test has left on the hub and on the cluster.
+// remove deletes the objects that a test has left on the hub and on the cluster.
 func (s *wordedSet) remove(ctx context.Context) error {
 	if err := s.delete(ctx); err != nil {
 		return err
@@ -163,8 +163,8 @@ func TestPreserveResourcesOnDeletion(t *testing.T) {
 	})
 }
 
-// applicationsSync restricts what the ApplicationSet controller does to Applications. Propagation changes or
-// deletes the delivered Applications only as far as the policy permits.
+// applicationsSync restricts the operations of the ApplicationSet controller on Applications. Propagation
+// changes or deletes the delivered Applications only as far as the policy permits.
 func TestApplicationsSync(t *testing.T) {
 	alongside(t)
 	limitOf := func(t *testing.T, cluster, name string) string {

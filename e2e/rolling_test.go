@@ -47,7 +47,7 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 	}
 
 	// The first group never becomes healthy with this change, so the second must not get it. The controller
-	// uses the status on the hub and would begin with the group whose status arrives first.
+	// uses the status on the hub. It would begin with the group that reports first.
 	apply(name+"-bad", name+"-v1")
 	await(t, "the first group to be at it", func() (bool, string) {
 		a, _ := view.Application("hub", name+"-"+first)

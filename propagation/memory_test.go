@@ -104,8 +104,8 @@ func TestMain(m *testing.M) {
 }
 
 // BenchmarkMemory reports how much memory the binary keeps for one settled Application with all its objects.
-// That is the growth of the heap from 2,000 to 20,000 Applications. It also reports the resident memory with
-// 20,000.
+// The result is the growth of the heap from 2,000 to 20,000 Applications. It also reports the resident
+// memory with 20,000.
 func BenchmarkMemory(b *testing.B) {
 	const some, all = 2_000, 20_000
 	for b.Loop() {

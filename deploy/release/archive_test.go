@@ -21,7 +21,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/store"
 )
 
-// TestArchive_holdsTheImagesUnderTheNamesOfTheManifests reads back what kind and others load.
+// TestArchive_holdsTheImagesUnderTheNamesOfTheManifests reads back the images that kind and others
+// load.
 func TestArchive_holdsTheImagesUnderTheNamesOfTheManifests(t *testing.T) {
 	folder, file := t.TempDir(), filepath.Join(t.TempDir(), "images.tar")
 	want := map[string]v1.Image{}

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// checkout copies this checkout's files, as they are, to a folder of their own and
-// commits them there, always with the same commit.
+// checkout copies this checkout's files, as they are, to a separate folder and commits them there,
+// always with the same commit.
 func checkout(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")

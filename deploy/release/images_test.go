@@ -120,7 +120,7 @@ func runsAsItSays(t *testing.T, img v1.Image, c source.Container, tree *source.T
 			t.Errorf("label %s is %q, want %q", label, got, want)
 		}
 	}
-	// Where a kubelet names the user's number alone, this file is what gives it its group.
+	// If a kubelet names only the user's number, this file gives the user its group.
 	users, err := os.ReadFile(filepath.Join(folder, image.UsersPath))
 	if fields := strings.Split(string(users), ":"); err != nil || len(fields) < 4 || fields[2]+":"+fields[3] != config.Config.User {
 		t.Errorf("the users are %q, %v, want %s among them", users, err, config.Config.User)
@@ -181,7 +181,7 @@ func digestOf(t *testing.T, of interface{ Digest() (v1.Hash, error) }) v1.Hash {
 	return digest
 }
 
-// What was released stays: a tag that a registry has is not moved to other content.
+// A release stays. A tag that a registry has is not moved to other content.
 func TestPush_movesNoTag(t *testing.T) {
 	host, folder := serve(t), t.TempDir()
 	for i, refused := range []bool{false, true} {

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release builds the images of multicluster-integrations and the files of a release. It needs Go and git, and no
-// container engine. Other tools do the rest: cosign signs, helm pushes the chart, and the forge attests.
+// Command release builds the images of multicluster-integrations and the files of a release. It needs Go and git, and
+// no container engine. Other tools do the rest: cosign signs, helm pushes the chart, and the forge attests.
 //
 //	release images  -out DIR                            the images as OCI layouts
 //	release make    -version VERSION -registry REGISTRY a whole release, from a clean checkout

@@ -17,7 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// olmGrants compares what OLM and the administrator grant with what the overlay grants.
+// olmGrants compares the permissions from OLM and the administrator with the permissions from the
+// overlay.
 func olmGrants(t *testing.T, bundle *manifests.Bundle, prerequisites, overlay []*unstructured.Unstructured) {
 	const own = "multicluster-integrations"
 	got := grants(t, prerequisites)
@@ -89,8 +90,8 @@ func add(t *testing.T, to map[string][]string, where string, rules []rbacv1.Poli
 	slices.Sort(to[where])
 }
 
-// olmMakesAll compares the other objects: each is one of the overlay's, unchanged, and
-// each of the overlay's is made by somebody.
+// olmMakesAll compares the other objects. Each of them is an unchanged object of the overlay, and
+// OLM or the administrator creates each object of the overlay.
 func olmMakesAll(t *testing.T, bundle *manifests.Bundle, prerequisites, overlay []*unstructured.Unstructured) {
 	made := map[string]string{}
 	for _, o := range slices.Concat(bundle.Objects, prerequisites) {

@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/store"
 )
 
-// olmIsWhole looks at the bundle for OLM as a catalog and an administrator would.
+// olmIsWhole checks the bundle for OLM as a catalog and an administrator would.
 func (p *publisher) olmIsWhole(t *testing.T, out, version string) {
 	files := filepath.Join(out, "files")
 	folder := t.TempDir()
@@ -71,7 +71,7 @@ func olmImageHolds(t *testing.T, images, version, folder string) {
 	}
 }
 
-// warned are the warnings of the validators that we live with, by what they say, and why.
+// warned has the accepted warnings of the validators, by their text, and why each is accepted.
 var warned = map[string]string{
 	"csv.Spec.Icon not specified":           "there is none",
 	"example annotations not found":         "nobody writes a report by hand",
@@ -114,8 +114,8 @@ func (p *publisher) olmIsValid(t *testing.T, out string, bundle *manifests.Bundl
 	}
 }
 
-// playDocker stands in for the engine that a validator asks what images there are: it
-// answers with the indexes of the release.
+// playDocker replaces the engine that a validator asks for the existing images. It answers with the
+// indexes of the release.
 func (p *publisher) playDocker(t *testing.T, out string) {
 	t.Helper()
 	answers, programs := t.TempDir(), t.TempDir()

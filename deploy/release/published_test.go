@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// filesAreWhole checks what people download, the way they would.
+// filesAreWhole checks the downloadable files as a user would.
 func filesAreWhole(t *testing.T, folder, version string) {
 	sums := read(t, filepath.Join(folder, "SHA256SUMS"))
 	entries, err := os.ReadDir(folder)
@@ -42,8 +42,8 @@ func filesAreWhole(t *testing.T, folder, version string) {
 	}
 }
 
-// imagesAreSigned signs with a key as the workflow signs without one, and verifies with the commands of docs/release.md:
-// cosign itself, of the pinned module, does both.
+// imagesAreSigned signs with a key as the workflow signs without one, and verifies with the commands of
+// docs/release.md. cosign itself, from the pinned module, does both.
 func (p *publisher) imagesAreSigned(t *testing.T, out string) {
 	t.Setenv("COSIGN_PASSWORD", "of a key that is thrown away")
 	cosign, keys, files := tool(t, "cosign"), t.TempDir(), filepath.Join(out, "files")
@@ -80,7 +80,7 @@ func (p *publisher) imagesAreSigned(t *testing.T, out string) {
 
 var imageLine = regexp.MustCompile(`(?m)^ +image: "?([^"\n]*)"?$`)
 
-// olmImage is the one image that is not run, optionalImage one that only a component runs.
+// olmImage is the one image that is not run. optionalImage is an image that only a component runs.
 const (
 	olmImage      = "/olm-bundle:"
 	optionalImage = "/gitopscluster:"

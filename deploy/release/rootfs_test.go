@@ -39,7 +39,7 @@ func enter(root string, program []string) error {
 	if err := syscall.Statfs(root, &fs); err != nil {
 		return err
 	}
-	// What the file system forbids cannot be allowed by a namespace's remount.
+	// A namespace's remount cannot allow an operation that the file system forbids.
 	kept := uintptr(fs.Flags) & (syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC | syscall.MS_NOATIME | syscall.MS_NODIRATIME)
 	err := errors.Join(
 		syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""),
@@ -61,8 +61,8 @@ func enter(root string, program []string) error {
 	})))
 }
 
-// runImage runs a command in an unpacked image as a container engine would: as the
-// image's user, with its environment, in a root that is the image, read-only.
+// runImage runs a command in an unpacked image as a container engine would. The command has the
+// image's user and environment. Its root is the image, read-only.
 func runImage(t *testing.T, root string, config v1.Config, command ...string) (string, error) {
 	t.Helper()
 	uid, gid, ok := strings.Cut(config.User, ":")

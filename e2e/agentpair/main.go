@@ -4,7 +4,7 @@
 // Command agentpair runs argocd-agent's real principal and agents on a fleet of real components.
 // gitopscluster with its shipped roles installs the agents. With -bring-argocd, Open Cluster Management's
 // add-on manager installs Argo CD on the clusters. Each component runs exactly as it was delivered. The
-// command prints what it checks and measures, and stops with an error at the first failure.
+// command prints its checks and measurements, and stops with an error at the first failure.
 package main
 
 import (

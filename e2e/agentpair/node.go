@@ -52,7 +52,7 @@ type node struct {
 	next    time.Time
 }
 
-// play calls once again and again until the fleet ends.
+// play calls once repeatedly until the fleet ends.
 func (n *node) play(ctx context.Context, once func(context.Context)) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		err := must.Try(func() { once(ctx) })
@@ -71,7 +71,7 @@ func (n *node) start(ctx context.Context, uid, namespace string, pod corev1.PodS
 	for _, mount := range container.VolumeMounts {
 		i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
 		if i < 0 || pod.Volumes[i].Secret == nil {
-			continue // the token; the kubeconfig replaces it
+			continue // the token, because the kubeconfig replaces it
 		}
 		n.mount(ctx, namespace, pod.Volumes[i].Secret, filepath.Join(folder, mount.MountPath))
 		for name, value := range variables {

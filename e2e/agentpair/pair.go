@@ -30,8 +30,8 @@ import (
 const (
 	// principalPort is the port of the principal and the node port of its Service.
 	principalPort = 30443
-	// agents is the GitOpsCluster of the example, autonomous is the second one. managed and autonomous are
-	// the names of their Placements and of the labels that these select.
+	// agents is the GitOpsCluster of the example, and autonomous is the second GitOpsCluster. managed and
+	// autonomous are the names of their Placements and of the labels that these select.
 	agents, managed, autonomous = "agents", "managed", "autonomous"
 	// workload is the namespace into which each cluster's Argo CD may deploy.
 	workload = "guestbook"

@@ -101,7 +101,7 @@ func desires(a *addonv1alpha1.ManagedClusterAddOn, template string) bool {
 }
 
 // These are limits of OCM and of the hub. workLimit applies to a ManifestWork in the add-on framework and in
-// OCM's webhook, and templateLimit to an object on the hub.
+// OCM's webhook. templateLimit applies to an object on the hub.
 const (
 	workLimit     = 409600
 	templateLimit = 1 << 20

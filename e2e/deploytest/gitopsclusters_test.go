@@ -74,7 +74,7 @@ func TestGitOpsClusters(t *testing.T) {
 	}
 }
 
-// A further component, or chart value, installs what the agents need.
+// A further component, or chart value, installs the objects that the agents need.
 func TestAgentsOfGitOpsClusters(t *testing.T) {
 	const crd = "apiextensions.k8s.io/v1 CustomResourceDefinition /gitopsclusters.apps.open-cluster-management.io"
 	objects := kustomize(t, "ocm", "gitopsclusters", "gitopsclusters-agent")
@@ -126,8 +126,8 @@ func TestAgentsOfGitOpsClustersElsewhere(t *testing.T) {
 }
 
 // Without the component of agents no container has the permissions that only agents need, and with it
-// propagation has none of them either. One exception: gitopscluster lists add-ons, so that it does not
-// release a deleted GitOpsCluster while agents remain that it installed with --agents.
+// propagation has none of them either. The one exception is that gitopscluster lists add-ons. So it
+// does not release a deleted GitOpsCluster while agents remain that it installed with --agents.
 func TestNoRightsWithoutAgents(t *testing.T) {
 	rights := 0
 	granted := grantedRights(t, kustomize(t, "ocm", "gitopsclusters"))

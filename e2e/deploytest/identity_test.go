@@ -28,7 +28,7 @@ func credentialOf(t *testing.T, objects []*unstructured.Unstructured, container 
 }
 
 // credentialIn reads the volume that a container mounts, and returns its account. A container without such a
-// mount has the pod's account, whose token the kubelet mounts.
+// mount has the pod's account. The kubelet mounts the token of that account.
 func credentialIn(t *testing.T, objects []*unstructured.Unstructured, deployment *unstructured.Unstructured, container string) credential {
 	t.Helper()
 	if volume := mountedAt(t, deployment, container, tokenPath); volume != "" {

@@ -97,7 +97,7 @@ func TestRenderedComponent(t *testing.T) {
 	ui := named(t, objects, "Deployment", "argocd-server")
 	uiPod := field(t, ui.Object, "spec", "template", "spec").(map[string]any)
 	extension := field(t, pick(t, uiPod["volumes"], "ocm-extension"), "configMap", "name").(string)
-	const file = "extension-manifestwork.js" // argocd-server serves what begins with "extension"
+	const file = "extension-manifestwork.js" // argocd-server serves files that begin with "extension"
 	if field(t, named(t, objects, "ConfigMap", extension).Object, "data").(map[string]any)[file] != readFile(t, rendered("argocd", file)) {
 		t.Error("the UI does not get the resource tab")
 	}

@@ -113,7 +113,7 @@ func record(families map[string]*family, text string) {
 	}
 }
 
-// closed are the labels with a fixed set of values, all of which exist from the start.
+// closed are the labels with a fixed set of values. All these values exist from the start.
 var closed = []string{"kind", "component", "result", "action", "le"}
 
 // elsewhere are the metrics that no binary exports here, because gitopscluster is not installed. Package

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// exceptions are the objects that [TestShips] may find missing, and why. One that is not missing fails the
-// test.
+// exceptions are the objects that [TestShips] may find missing, and why. If an exception is not missing,
+// the test fails.
 var exceptions = map[string]string{
 	"ServiceAccount argocd/argocd-application-controller":                        "Argo CD's",
 	"ServiceAccount argocd/argocd-applicationset-controller":                     "Argo CD's",

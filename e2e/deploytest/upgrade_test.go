@@ -70,7 +70,7 @@ func byHelm() installer {
 }
 
 // The test upgrades from the previous release to this checkout and goes back, with stored reports. After each
-// step the objects equal those of a new installation. No report is lost, and each can still be written.
+// step the objects equal the objects of a new installation. No report is lost, and each can still be written.
 func TestUpgradeFromTheReleaseBefore(t *testing.T) {
 	release, err := before.Open(t.Context())
 	if err != nil {
@@ -155,8 +155,8 @@ func contents(t *testing.T) map[string]map[string]any {
 	return all
 }
 
-// same compares the installed objects with those of a new installation. kubectl deletes nothing, so with it
-// objects of only the other version may remain.
+// same compares the installed objects with the objects of a new installation. kubectl deletes nothing, so
+// with it objects of only the other version may remain.
 func (by installer) same(t *testing.T, when string, want, other map[string]map[string]any) {
 	t.Helper()
 	got := contents(t)

@@ -12,8 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// The volume's limit is twice what resourcesync may write, because the kubelet evicts a pod with a full
-// volume.
+// The volume's limit is twice the limit of resourcesync's files, because the kubelet evicts a pod with
+// a full volume.
 func TestVolumeNeverFills(t *testing.T) {
 	for _, v := range variants {
 		volumes, _, _ := unstructured.NestedSlice(find(t, kustomize(t, v.overlay), "Deployment").Object, "spec", "template", "spec", "volumes")

@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// The three binaries work with the command lines of deploy/, and with no other permissions than those of
-// deploy/. This test acts as the managed clusters.
+// The three binaries work with the command lines of deploy/, and with no other permissions than the
+// permissions in deploy/. This test acts as the managed clusters.
 func TestRunsWithItsOwnRights(t *testing.T) {
 	needNamespace(t, "argocd")
 	apply(t, deployPath("install.yaml"))

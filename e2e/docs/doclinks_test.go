@@ -79,8 +79,8 @@ func TestDeadLinks(t *testing.T) {
 	}
 }
 
-// deadLinks returns the links in the text of a comment whose name does not exist. An unexported name counts
-// as a link, although only an editor can follow it. deadLinks does not check names in other modules'
+// deadLinks returns the links in the text of a comment that name nothing that exists. An unexported name
+// counts as a link, although only an editor can follow it. deadLinks does not check names in other modules'
 // packages.
 func deadLinks(text, at string, file *ast.File, packages map[string]*goPackage) []string {
 	imports := map[string]string{}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The page names each file that a release renders from an overlay, and each component whose image a user has
-// to build.
+// The page names each file that a release renders from an overlay, and each component with an image that a
+// user has to build.
 func TestReleasePage_hasEveryManifestAndImage(t *testing.T) {
 	page := read(t, "docs/release.md")
 	_, own, found := strings.Cut(page, "\n## Images of your own\n")

@@ -12,8 +12,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A controller that runs during a restore deletes objects whose owners are not restored yet. The first step
-// stops every Deployment of one namespace, and this project ships no Deployment elsewhere on the hub.
+// A controller that is running during a restore deletes objects if their owners are not restored yet. The
+// first step stops every Deployment of one namespace, and this project ships no Deployment elsewhere on the
+// hub.
 func TestRestore_stopsEveryController(t *testing.T) {
 	page := read(t, "docs/restore.md")
 	_, steps, _ := strings.Cut(page, "\n## Restore\n")

@@ -56,7 +56,8 @@ func TestEveryPageIsInItsIndex(t *testing.T) {
 	}
 }
 
-// The tests do not include the builder of the website. This test finds what the builder would reject.
+// The tests do not include the builder of the website. This test finds pages that the builder would
+// reject.
 func TestWebsiteHasEveryPage(t *testing.T) {
 	var site struct {
 		Docs string `json:"docs_dir"`

@@ -138,8 +138,8 @@ func (c *Cluster) runController(ctx context.Context, f *Fleet, a component) erro
 }
 
 // persistHealth returns the variable that makes an application controller store the health of every resource
-// with its message in the Application's status. 2.14 does that by default, and 3.x keeps it in Redis. The
-// tests of rendered mode read it on the hub.
+// in the Application's status, with its message. Argo CD 2.14 does that by default, and 3.x keeps the health
+// in Redis. The tests of rendered mode read it on the hub.
 func persistHealth(yes bool) string {
 	return "ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH=" + strconv.FormatBool(yes)
 }

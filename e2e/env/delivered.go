@@ -105,7 +105,7 @@ func (c *Cluster) runDelivered(ctx context.Context, f *Fleet, set *appsv1.Statef
 	for _, name := range []string{"applications.argoproj.io", "appprojects.argoproj.io"} {
 		definition := &metav1.PartialObjectMetadata{}
 		definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-		must.OK(c.Client.Get(ctx, client.ObjectKey{Name: name}, definition)) // without it the container would exit again and again
+		must.OK(c.Client.Get(ctx, client.ObjectKey{Name: name}, definition)) // without it the container would exit
 	}
 	container := pod.Containers[0]
 	if name := filepath.Base(container.Args[0]); name != ArgoCDController || len(container.Args) > 1 {

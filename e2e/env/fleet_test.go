@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// household is what a parent reports about its fleet.
+// household is the report of a parent about its fleet.
 type household struct {
 	Folder string
 	PIDs   []int

@@ -19,7 +19,7 @@ const gitHost = "github.com"
 
 // startGitFront serves [RepositoryURL] from this machine until ctx ends, so that the examples need no change.
 // port is the port of the HTTPS proxy of the repository servers. The proxy connects gitHost to the git server
-// here, whose certificate the repository servers trust, and rejects every other host.
+// here, and rejects every other host. The repository servers trust the certificate of that git server.
 func startGitFront(ctx context.Context, port int, certificate tls.Certificate, repositories http.Handler) (err error) {
 	defer must.Return(&err)
 	listener := must.Get(new(net.ListenConfig).Listen(ctx, "tcp", local(port)))

@@ -15,7 +15,7 @@ func (c *Cluster) HubKubeconfig() string { return filepath.Join(c.folder, "hub",
 
 // StartProductOn starts one binary of the product with extra arguments on a hub. The product must be
 // installed (see [Cluster.Install]), and the binary must not run there. number distinguishes the process
-// ("propagation-<number>") from those of the pods. It returns when the binary is ready.
+// ("propagation-<number>") from the processes of the pods. It returns when the binary is ready.
 func (pr *Product) StartProductOn(ctx context.Context, hub *Cluster, name string, number int, arguments ...string) error {
 	identity, err := pr.processes.identity(ctx, hub, ProductNamespace, Account(name), shortLife)
 	if err != nil {
@@ -35,7 +35,7 @@ func (pr *Product) StartStandby(ctx context.Context, name string, number int, ar
 
 // StartPod starts another replica of the product's binaries, as in a separate pod. sources names the checkout
 // of each binary. number distinguishes its processes ("propagation-<number>") and its folder of intermediate
-// reports from those of other pods. It returns when all binaries are ready.
+// reports from other pods. It returns when all binaries are ready.
 func (pr *Product) StartPod(ctx context.Context, number int, sources map[string]string) error {
 	stages := make([]stage, 0, len(sources))
 	for name, root := range sources {

@@ -93,8 +93,8 @@ type Options struct {
 	// Node prepares the hub for a kubelet that the caller starts: with every admission plugin, the authorizer
 	// of nodes, and the controllers that Deployments need. The caller installs the product.
 	Node bool
-	// SaveMemory makes Go's garbage collector run twice as often in every process without GOGC.
-	// That needs less memory and a quarter more processor time.
+	// SaveMemory makes Go's garbage collector run twice as often in every process without GOGC. The
+	// fleet then needs less memory and a quarter more processor time.
 	SaveMemory bool
 	// Progress receives a line for each step while the fleet starts. It may be nil.
 	Progress func(line string)

@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// The search for ports starts at lowestPort and ends below the ports that the kernel assigns to outgoing
-// connections. An outgoing connection could take such a port between the check and the start of a server.
+// lowestPort is where the search for ports starts. The search ends below the ports that the kernel
+// assigns to outgoing connections. An outgoing connection could take such a port between the check and
+// the start of a server.
 const lowestPort = 10000
 
 // ports allocates free ports on 127.0.0.1. For each port it holds an abstract Unix socket, which reserves the

@@ -312,7 +312,7 @@ func (ps *Processes) KeepLogs() (string, error) {
 	return target, nil
 }
 
-// plugins returns the folder in which the repository server looks for the sockets of plugins.
+// plugins returns the folder in which the repository server searches for the sockets of plugins.
 func (ps *Processes) plugins() string { return ps.path("plugins") }
 
 // stage is one step of the start.
@@ -327,8 +327,8 @@ func parallel(ctx context.Context, stages ...stage) error {
 	return group.Wait()
 }
 
-// Flag returns the value of a command-line argument "--name=value" of the process, or "". If there are
-// several, it returns the last one.
+// Flag returns the value of a command-line argument "--name=value" of the process, or "". If the
+// process has several, Flag returns the last value.
 func (p *Process) Flag(name string) string {
 	value := ""
 	for _, argument := range p.spec.Args {

@@ -5,7 +5,7 @@
 // and files of a package that use each other in circles. It reports declared names with words that
 // Kubernetes, OCM and Argo CD do not use. It prints the number of lines and statements. Arguments are module
 // folders. The flag -allowed names a file with exceptions, one a line. The gate lists each exception, and
-// fails for one that no finding needs.
+// fails for an exception that no finding needs.
 package main
 
 import (

@@ -11,9 +11,10 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// methodsOf returns, for each named type of a package, what a reader of the type must know. These are the
-// methods that the package declares for it, promoted ones included, and the functions of the package with the
-// type as a parameter. Two struct types with fields of each other's type count as one type in two parts.
+// methodsOf returns, for each named type of a package, the functions that a reader of the type must read.
+// These are the methods that the package declares for it, promoted ones included, and the functions of the
+// package with the type as a parameter. Two struct types with fields of each other's type count as one type
+// in two parts.
 func methodsOf(p *packages.Package) map[string]map[string]bool {
 	found := map[string]map[string]bool{}
 	for _, name := range p.Types.Scope().Names() {

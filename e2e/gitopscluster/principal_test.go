@@ -23,7 +23,8 @@ const (
 	image         = "quay.io/argoprojlabs/argocd-agent:v0.9.0"
 	address       = "principal.example.com"
 	principalName = "argocd-agent-principal"
-	// certificates is the annotation of a pod template with a digest of what its process reads at its start.
+	// certificates is the annotation of a pod template with a digest of the files that its process reads at
+	// its start.
 	certificates = "apps.open-cluster-management.io/certificates"
 	tick         = 100 * time.Millisecond
 )
@@ -124,7 +125,7 @@ func agentOf(ctx context.Context, c *env.Cluster) (standin.Agent, error) {
 }
 
 // agents are the agents of all clusters, each with the Secrets from the start of its pod. They dial the
-// principal again and again.
+// principal repeatedly.
 type agents struct {
 	mu      sync.Mutex
 	dials   map[string]int

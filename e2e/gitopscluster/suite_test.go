@@ -17,7 +17,7 @@ import (
 
 var (
 	fleet *env.Fleet
-	// hub is a client whose scheme includes add-ons.
+	// hub is a client with add-ons in its scheme.
 	hub client.WithWatch
 	// peer is the principal.
 	peer principal

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command kargo runs Kargo's real controller on a fleet of real components. Its Stages promote commits to
-// managed clusters by pulled Applications. The command prints what it checks and measures, and stops with an
+// managed clusters by pulled Applications. The command prints its checks and measurements, and stops with an
 // error at the first failure.
 package main
 

@@ -45,8 +45,8 @@ func serverSideDiff(t *testing.T, application, kind, namespace, name, existing, 
 	return response.Header.Get("Grpc-Status") + response.Header.Get("Grpc-Message") + string(answer)
 }
 
-// A view must not give anybody argocd-server's permissions on the hub. An Application whose destination is
-// the hub has a tree, and no managed resources for which a server-side diff answers.
+// A view must not give anybody argocd-server's permissions on the hub. An Application with the hub as its
+// destination has a tree, and no managed resources for which a server-side diff answers.
 func TestView_answersNoServerSideDiffOnTheHub(t *testing.T) {
 	const name, hidden = "to-the-hub", "server.secretkey"
 	create(t, name, "cluster1", "guestbook", "server: https://kubernetes.default.svc")

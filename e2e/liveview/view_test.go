@@ -214,8 +214,8 @@ func awaitNothing(t *testing.T, names ...string) {
 	}
 }
 
-// shown waits until the hub has the tree and the managed resources that the cluster's Argo CD has. That Argo
-// CD may write between two reads.
+// shown waits until the hub has the tree and the managed resources that the cluster's Argo CD has. The
+// cluster's Argo CD may write between two reads.
 func shown(t *testing.T, cluster, name string) {
 	t.Helper()
 	if err := env.Wait(t.Context(), "tree and managed resources of "+name+" to be those of the cluster", func(context.Context) (bool, string) {

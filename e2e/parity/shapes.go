@@ -31,8 +31,8 @@ type shape struct {
 const (
 	configMap      = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {color: blue}\n"
 	deploymentHead = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: NAME}\nspec:\n"
-	// deploymentSpec is the spec of a Deployment whose Pods are never ready, because their node
-	// does not exist.
+	// deploymentSpec is the spec of a Deployment. Its Pods are never ready, because their node does
+	// not exist.
 	deploymentSpec = `  progressDeadlineSeconds: 1
   selector: {matchLabels: {app: NAME}}
   template:

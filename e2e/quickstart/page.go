@@ -42,7 +42,7 @@ func Blocks(page string) []Block {
 }
 
 // agrees reports whether an output equals the output on the page. It ignores the amount of space, and "…"
-// stands for any text, including line breaks.
+// matches any text, including line breaks.
 func agrees(want, got string) bool {
 	parts := strings.Split(fold(want), "…")
 	for i, p := range parts {

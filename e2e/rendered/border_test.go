@@ -31,8 +31,9 @@ func TestForeignDestination(t *testing.T) {
 	}
 }
 
-// TestRawWorks commits ManifestWorks without the plugin. The admission policy rejects each one: one that
-// takes over another controller's, one with the labels of a pulled Application, and one without the executor.
+// TestRawWorks commits ManifestWorks without the plugin. The admission policy rejects each of them: a work
+// that takes over another controller's work, a work with the labels of a pulled Application, and a work
+// without the executor.
 func TestRawWorks(t *testing.T) {
 	t.Parallel()
 	cluster := fleet.Managed[0].Name

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rendered tests rendered mode on a fleet whose managed clusters have no Argo CD.
+// Package rendered tests rendered mode on a fleet of managed clusters without Argo CD.
 package rendered
 
 import (

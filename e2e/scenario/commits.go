@@ -127,7 +127,7 @@ func (s *Scenario) push(ctx context.Context, content, message string) (revision 
 	return revision, err
 }
 
-// replaceAll replaces texts, each of which must exist.
+// replaceAll replaces texts. Each of them must exist.
 func replaceAll(content string, replacements map[string]string) (string, error) {
 	for old, replacement := range replacements {
 		if !strings.Contains(content, old) {

@@ -26,8 +26,8 @@ import (
 // Examples returns the path of a file or folder of the examples.
 func Examples(name string) string { return filepath.Join(testkit.Root(), "deploy", "examples", name) }
 
-// PrepareCluster applies the examples for a managed cluster whose Argo CD has no cluster-wide permissions,
-// and the setting that the examples require.
+// PrepareCluster applies the examples for a managed cluster with an Argo CD without cluster-wide
+// permissions, and the setting that the examples require.
 func PrepareCluster(ctx context.Context, c *env.Cluster) error {
 	if err := c.ApplyFiles(ctx, Examples("managed"), Examples("namespaced-argocd")); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// LiveView is a fleet whose argocd-server shows pulled Applications.
+// LiveView is a fleet with an argocd-server that shows pulled Applications.
 type LiveView struct {
 	Fleet  *env.Fleet
 	Views  env.Views

@@ -19,8 +19,8 @@ var rolling string
 type Group struct{ Cluster, Path string }
 
 // RollingSync returns an ApplicationSet that rolls a change out to one group after the other. Its
-// Applications are named NAME-CLUSTER. Argo CD's controller begins with the group whose status on the hub is
-// outdated first. Change one path at a time to determine that group.
+// Applications are named NAME-CLUSTER. Argo CD's controller begins with the group that is the first to have
+// an outdated status on the hub. Change one path at a time to determine that group.
 func RollingSync(name string, first, second Group) (*unstructured.Unstructured, error) {
 	set := &unstructured.Unstructured{}
 	text := strings.NewReplacer(

@@ -18,8 +18,8 @@ const ApplicationSet = "guestbook"
 type Step struct {
 	// Title describes the step.
 	Title string
-	// Run returns an error if the result does not appear in time. The error names what it waited
-	// for and the last state.
+	// Run returns an error if the result does not appear in time. The error names the awaited
+	// result and the last state.
 	Run func(context.Context) error
 }
 

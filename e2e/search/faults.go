@@ -40,7 +40,7 @@ type Faults struct {
 	// PseudoNodeFirst makes the service treat the first managed cluster as the hub. A caller with the
 	// permission for all managed data then gets no rows of that cluster, and gets the hub's rows.
 	PseudoNodeFirst bool
-	// Lost lists clusters whose rows are missing.
+	// Lost lists clusters with missing rows.
 	Lost []string
 
 	// DatabaseGone returns 200 with errors "failed to connect", as in the first second without the database.

@@ -9,8 +9,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 )
 
-// TestLimits replays the samples whose limit cut the related items. It compares only their number, because
-// the service may return any of them.
+// TestLimits replays the samples in which the limit cut the related items. It compares only their number,
+// because the service may return any of them.
 func TestLimits(t *testing.T) {
 	server := serve(t, search.Options{Source: recordedRows(t)})
 	waitForRows(t, server)

@@ -67,7 +67,7 @@ type Server struct {
 	address  string
 	identity identity
 	next     *identity
-	http     *http.Server // nil: the port is closed
+	http     *http.Server // nil if the port is closed
 }
 
 // Start starts a server. The end of ctx stops the server like Close, but without waiting.

@@ -131,8 +131,8 @@ func (b *builder) lock(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// make builds p in the scratch folder, moves it to its place in one step and writes its stamp. It returns a
-// text for the user.
+// make builds p in the scratch folder, moves it to its final path in one step and writes its stamp. It
+// returns a text for the user.
 func (b *builder) make(ctx context.Context, p part, print string, line *progress) (outcome string, err error) {
 	defer must.Return(&err)
 	began, unfinished, output := time.Now(), filepath.Join(b.scratch(), p.name), filepath.Join(b.bin, p.name)
@@ -260,7 +260,7 @@ func neutralFlags(flags string) string {
 	}), " ")
 }
 
-// flags returns the build flags. They are the same for every binary on every machine: with different flags,
+// flags returns the build flags. They are the same for every binary on every machine. With different flags,
 // the go command would compile shared packages twice. -v prints each package, which the progress counts.
 func (p part) flags() []string {
 	flags := []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-v"}
@@ -298,7 +298,8 @@ func (b *builder) given(p part) string {
 	return path
 }
 
-// version returns the first line of a binary's output for --version, or a text that there is none.
+// version returns the first line of a binary's output for --version, or a text that the output is
+// missing.
 func version(ctx context.Context, path string) string {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()

@@ -107,8 +107,7 @@ func TestBuilder_reportsCompilerErrors(t *testing.T) {
 	}
 }
 
-// The builder links an existing binary of the user into place instead of building it, again when the binary
-// changes.
+// The builder links an existing binary of the user instead of building it, again when the binary changes.
 func TestBuilder_usesGivenBinaries(t *testing.T) {
 	r := newRig(t)
 	r.part.pkg = "example.org/cannot/be/built"

@@ -22,8 +22,8 @@ type part struct {
 	module string
 	// pkg is the main package to build. It is empty for copied files.
 	pkg string
-	// ldflags are linker flags in addition to those of every binary. {version}, {major} and {minor} stand for
-	// the version that the tool module pins for versionOf.
+	// ldflags are linker flags in addition to the flags of every binary. {version}, {major} and {minor}
+	// represent the version that the tool module pins for versionOf.
 	ldflags, versionOf string
 	// tags are build tags, comma-separated.
 	tags string

@@ -18,7 +18,8 @@ import (
 // rolls is a rollout that waits for its first group.
 type rolls struct{ startedAt string }
 
-// startRollout starts a rollout whose first group never becomes healthy, so that the second group waits.
+// startRollout starts a rollout with a first group that never becomes healthy, so that the second group
+// waits.
 func startRollout(t *testing.T) rolls {
 	t.Helper()
 	commit(t, "Add what rolls", map[string]string{
@@ -27,7 +28,7 @@ func startRollout(t *testing.T) rolls {
 	applyRollout(t, "v1", "v1")
 	awaitVersion(t, "cluster1", "v1")
 	awaitVersion(t, "cluster2", "v1")
-	// The controller uses the status on the hub, and would begin with the group whose status arrives first.
+	// The controller uses the status on the hub. It would begin with the group that reports first.
 	applyRollout(t, "bad", "v1")
 	await(t, "the first group to be at it", func() (bool, string) {
 		a, _ := view.Application("hub", "rolling-cluster1")

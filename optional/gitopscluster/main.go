@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command gitopscluster registers the clusters of GitOpsClusters with Argo CD and delivers
-// argocd-agent to them. With "plan" it prints what it would write for the GitOpsClusters in a file.
+// argocd-agent to them. With "plan" it prints the writes that it would make for the GitOpsClusters
+// in a file.
 package main
 
 import (

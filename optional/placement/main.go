@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command placement refreshes the ApplicationSets whose generators select placement
-// decisions that have changed.
+// Command placement refreshes ApplicationSets after a change of the placement decisions that their
+// generators select.
 package main
 
 import (

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command rendered is the controller of rendered mode. It marks ManifestWorks whose cluster is
-// unavailable. Command plugin, in its folder, creates them.
+// Command rendered is the controller of rendered mode. It marks ManifestWorks of unavailable
+// clusters. Command plugin, in its folder, creates them.
 package main
 
 import (

@@ -42,8 +42,8 @@ const (
 	// tracks.
 	TrackingIDAnnotation     = KeyPrefix + "tracking-id"
 	InstallationIDAnnotation = KeyPrefix + "installation-id"
-	// NotifiedAnnotationPrefix is the prefix of the keys in which the notifications controller
-	// stores what it has sent.
+	// NotifiedAnnotationPrefix is the prefix of the keys under which the notifications controller
+	// stores sent notifications.
 	NotifiedAnnotationPrefix = "notified." + notifications
 	// NotificationsKeyPrefix is the prefix of the keys by which an Application subscribes to
 	// notifications. SubscribeAnnotationPrefix is the prefix of those that end in

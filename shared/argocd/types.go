@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion of Argo CD's objects.
+// GroupVersion is the API version of Argo CD's objects.
 var GroupVersion = schema.GroupVersion{Group: application.Group, Version: "v1alpha1"}
 
 // Kinds, with their resource names, as Argo CD's CRDs define them.
@@ -26,8 +26,8 @@ const (
 	ApplicationSetPlural = application.ApplicationSetPlural
 )
 
-// Application is an Argo CD Application whose parts stay raw JSON.
-// The CRD has no status subresource.
+// Application is an Argo CD Application with its parts as raw JSON. The CRD has no status
+// subresource.
 //
 // +kubebuilder:object:root=true
 type Application struct {
@@ -48,8 +48,7 @@ type ApplicationList struct {
 	Items           []Application `json:"items"`
 }
 
-// AppProject is an Argo CD AppProject whose spec stays raw JSON; its status is
-// never read.
+// AppProject is an Argo CD AppProject with its spec as raw JSON. Its status is never read.
 //
 // +kubebuilder:object:root=true
 type AppProject struct {

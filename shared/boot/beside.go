@@ -41,8 +41,8 @@ func parseBeside(value string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
-// beside stops a binary while a Deployment of another project is running that does the same work.
-// Each of them would revert the writes of the other.
+// beside stops a binary while a Deployment of another project does the same work. Each of them
+// would revert the writes of the other.
 type beside struct {
 	client  client.Reader
 	key     client.ObjectKey

@@ -68,7 +68,7 @@ func TestConflictingDeployment_refused(t *testing.T) {
 		reason            string
 		labels            map[string]string
 		replicas, running int32
-		config            map[string]string // data of the ConfigMap; nil for none
+		config            map[string]string // data of the ConfigMap, nil for no ConfigMap
 		refused           bool
 	}{
 		"runs":        {reason: "two of them undo each other's writes", replicas: 1, running: 1, refused: true},

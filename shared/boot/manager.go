@@ -28,8 +28,8 @@ import (
 type Kinds struct {
 	Scheme *runtime.Scheme
 	Cache  cache.Options
-	// Warm are kinds whose informers start at once, even on a standby. The standby is ready once
-	// they are synced, and takes over with a warm cache.
+	// Warm lists the kinds with informers that start at once, even on a standby. The standby is
+	// ready once they are synced, and takes over with a warm cache.
 	Warm []client.Object
 	// NewClient creates the client. nil uses controller-runtime's default.
 	NewClient client.NewClientFunc
@@ -99,7 +99,7 @@ func managerOptions(env *Env, kinds Kinds) ctrl.Options {
 	if o.MetricsSecure {
 		options.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
 	} else {
-		options.Metrics.ExtraHandlers = nil // without authentication nobody may change the log level
+		options.Metrics.ExtraHandlers = nil // without authentication no client may change the log level
 	}
 	return options
 }

@@ -32,8 +32,8 @@ type Options struct {
 	RetryPeriod             time.Duration
 }
 
-// BindFlags adds the flags of p to fs. p sets the default ports, and whether there are flags for a
-// leader election.
+// BindFlags adds the flags of p to fs. p sets the default ports, and whether the flags for a leader
+// election exist.
 func (o *Options) BindFlags(fs *flag.FlagSet, p Program) {
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig of the hub; empty: in-cluster configuration, then KUBECONFIG, then ~/.kube/config")
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", fmt.Sprintf(":%d", p.MetricsPort), "address of the metrics endpoint; 0 turns it off")

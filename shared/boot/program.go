@@ -23,7 +23,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// Program is what differs between the binaries.
+// Program has the differences between the binaries.
 type Program struct {
 	// Name is the binary's name, as in logs and metrics.
 	Name string

@@ -13,7 +13,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// Watchable returns the first namespace, and those of the others in which all resources may be
+// Watchable returns the first namespace, and each other namespace in which all resources may be
 // listed and watched. A cache waits forever if one of these rights is missing, and blocks the whole
 // process. Watchable logs which namespaces it leaves out, and which right is missing. For the first
 // namespace readiness reports the missing right.

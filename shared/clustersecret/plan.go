@@ -24,20 +24,20 @@ type Want struct {
 	// then does not need the Secret.
 	Decided bool
 	// Holders are the GitOpsClusters that need the Secret, "<namespace>/<name>", sorted. Released
-	// are those that do not need it any more. The Secret is deleted once all of its holders have
-	// released it.
+	// are the GitOpsClusters that do not need it any more. The Secret is deleted once all of its
+	// holders have released it.
 	Holders, Released []string
 	// KeepShape is true while it is unknown whether the cluster has an agent.
 	KeepShape bool
-	// KeepGitOpsClusters keeps what GitOpsClusters have set, because another process writes it, now
-	// or later.
+	// KeepGitOpsClusters keeps the content that GitOpsClusters have set, because another process
+	// writes it, now or later.
 	KeepGitOpsClusters bool
 	// Agent is set if the cluster has an argocd-agent.
 	Agent *Agent
 }
 
-// Every registers every accepted cluster, regardless of GitOpsClusters. What they have set in the
-// Secret stays for their controller.
+// Every registers every accepted cluster, regardless of GitOpsClusters. The content that
+// GitOpsClusters have set in the Secret stays for their controller.
 var Every = Want{Registered: true, Decided: true, KeepGitOpsClusters: true}
 
 // Agent is the additional content of the Secret of a cluster with an argocd-agent.
@@ -64,8 +64,8 @@ type Step struct {
 }
 
 // Plan returns the write that brings the existing Secret of a cluster, from the cache, to the
-// desired state. existing is nil if there is none, and cluster if the ManagedCluster does not exist.
-// Plan leaves a Secret of another writer alone.
+// desired state. existing is nil if the Secret does not exist, and cluster is nil if the
+// ManagedCluster does not exist. Plan leaves a Secret of another writer alone.
 func Plan(existing *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Want) (Step, error) {
 	if existing != nil && !IsOwn(existing) {
 		return Step{}, nil
@@ -96,8 +96,8 @@ func Plan(existing *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace,
 	return Step{Verb: VerbPatch, Why: "it differs from the cluster and its GitOpsClusters", Secret: existing, patch: patch}, nil
 }
 
-// keepGitOpsClusters copies to want what GitOpsClusters have set in existing: its holders, and the
-// content for an agent.
+// keepGitOpsClusters copies to want the content that GitOpsClusters have set in existing: its
+// holders, and the data for an agent.
 func keepGitOpsClusters(existing, want *corev1.Secret) {
 	if holders, held := existing.Annotations[contract.GitOpsClustersAnnotation]; held {
 		want.Annotations[contract.GitOpsClustersAnnotation] = holders

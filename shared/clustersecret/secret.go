@@ -33,8 +33,8 @@ const (
 // Name returns the name of a cluster's Secret.
 func Name(cluster string) string { return contract.SafeName(cluster + nameSuffix) }
 
-// Registrable reports whether a ManagedCluster has to be registered with Argo CD: it exists, is
-// accepted, is not being deleted and is not the hub itself.
+// Registrable reports whether a ManagedCluster has to be registered with Argo CD. The
+// ManagedCluster exists, is accepted, is not being deleted and is not the hub itself.
 func Registrable(cluster *clusterv1.ManagedCluster) bool {
 	return cluster != nil && cluster.DeletionTimestamp.IsZero() && cluster.Spec.HubAcceptsClient &&
 		!contract.IsHub(cluster.Name, cluster.Labels)
@@ -118,8 +118,8 @@ func isDigest(value []byte) bool {
 
 // argocdOwned reports whether Argo CD interprets a label. On a ManagedCluster such a label is about
 // the ManagedCluster. If the tracking label were copied, the Secret would become part of the
-// Application that manages the ManagedCluster. That Application would prune the Secret, because it
-// is not in git.
+// Application that manages the ManagedCluster. This Application would prune the Secret, because the
+// Secret is not in git.
 func argocdOwned(key, instanceLabel string) bool {
 	return key == argocd.InstanceLabel || key == instanceLabel || strings.HasPrefix(key, argocd.KeyPrefix) || strings.HasPrefix(key, argocd.AgentKeyPrefix)
 }

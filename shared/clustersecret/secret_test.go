@@ -65,7 +65,7 @@ func BenchmarkMendUnchanged(b *testing.B) {
 
 // repairPatch adds, changes and removes labels of an existing Secret.
 func TestMendLabels(t *testing.T) {
-	const earlier = "earlier" // stands for a Secret without a list of copied labels
+	const earlier = "earlier" // a Secret without a list of copied labels
 	cases := map[string]struct {
 		reason              string
 		cluster, is, change map[string]any

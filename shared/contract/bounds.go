@@ -13,20 +13,21 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// These are limits for what is kept of a managed cluster's report. An agent may write whatever the
-// API server accepts, up to 1.5 MiB an object, and each hub component keeps an object for every
-// Application of the fleet. So the limits apply before anything is kept. A longer value is cut or
-// left out, and counted in [Rejected]. Other values are not affected.
+// These are limits for the parts of a managed cluster's report that are kept. An agent may write
+// whatever the API server accepts, up to 1.5 MiB an object. Each hub component keeps an object for
+// every Application of the fleet. So the limits apply before anything is kept. A longer value is
+// cut or left out, and counted in [Rejected]. Other values are not affected.
 const (
 	// MaxMessage is the length of a message in bytes: some lines for a person. A status with one
 	// message of each kind is smaller than 16 KiB.
 	MaxMessage = 1024
-	// MaxToken is the length of a value that names something, such as a revision (a
-	// SHA-256 in hexadecimal has 64 bytes) or a field manager (Kubernetes allows 128).
+	// MaxToken is the length of a value that names something, such as a revision or a field
+	// manager. A SHA-256 in hexadecimal has 64 bytes, and Kubernetes allows 128 for a field
+	// manager.
 	MaxToken = 128
 	// MaxTime is the length of a time. RFC 3339 with nanoseconds and an offset has 35.
 	MaxTime = 40
-	// MaxName is the length of a name; Kubernetes allows 253.
+	// MaxName is the length of a name. Kubernetes allows 253.
 	MaxName = 253
 	// MaxManifests is how many entries of a work's resource status are read. Our works have fewer
 	// than ten.
@@ -38,7 +39,7 @@ const (
 	// MaxFailures is how many manifests that could not be applied are reported.
 	MaxFailures = 4
 
-	// maxRaw is the length of a JSON value that is decoded; an agent sends up to 1 KiB.
+	// maxRaw is the length of a JSON value that is decoded. An agent sends up to 1 KiB.
 	maxRaw = 16 << 10
 )
 
@@ -119,7 +120,7 @@ func wholeName(s string, rejected *Rejected) (string, bool) {
 
 func message(s string, rejected *Rejected) (string, bool) { return Message(s, rejected), true }
 
-// wholeMessage returns a message; ok is false if it is empty.
+// wholeMessage returns a message. ok is false if the message is empty.
 func wholeMessage(s string, rejected *Rejected) (string, bool) {
 	s = Message(s, rejected)
 	return s, s != ""

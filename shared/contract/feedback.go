@@ -32,7 +32,7 @@ const (
 	feedbackConditionPrefix = "condition"
 )
 
-// MaxSources is the highest number of sources of an Application whose revisions are reported.
+// MaxSources is the highest number of sources of an Application for which revisions are reported.
 const MaxSources = 8
 
 // FeedbackRevisions returns the name of the feedback value with the revision of one of several
@@ -47,7 +47,7 @@ func FeedbackOperationRevisions(source int) string {
 
 // RevisionPaths returns the JSON paths of the revisions of an Application with so many entries in
 // spec.sources, up to [MaxSources]. An Application with a single source has none. The agent reports
-// an index past the end of a list as an error, in addition to the other values. That happens until
+// an index past the end of a list as an error, in addition to the other values. This happens until
 // Argo CD has compared with a new source.
 func RevisionPaths(sources int) []workv1.JsonPath {
 	return paths(revisionValues[:2*min(sources, MaxSources)])
@@ -78,21 +78,21 @@ var problems = [...]struct {
 }
 
 // ResourcePaths returns the JSON paths of the first resource with each [Problem]. An agent reports
-// the first result of a path. Every resource has kind and name, so that these belong to the same
-// resource. The message belongs to the first one that has a message.
+// the first result of a path. Every resource has kind and name, so both belong to the same
+// resource. The message belongs to the first resource that has a message.
 func ResourcePaths() []workv1.JsonPath { return paths(resourceValues) }
 
-// These feedback values are reported while a work carries a request: the request with which the
-// Application on the managed cluster was last applied, the managers of its .operation, and its
-// refresh annotation. No manager means that the operation has run.
+// These feedback values are reported while a work carries a request. They are the request with
+// which the Application on the managed cluster was last applied, the managers of its .operation,
+// and its refresh annotation. No manager means that the operation has run.
 const (
 	FeedbackRequest        = "request"
 	FeedbackOperationOwner = "operationOwner"
 	FeedbackRefresh        = "refresh"
 )
 
-// These feedback values are reported for an Application that is only observed. They show what a
-// delivery may change.
+// These feedback values are reported for an Application that is only observed. They show the fields
+// that a delivery may change.
 const (
 	FeedbackRepoURL              = "observedRepoURL"
 	FeedbackPath                 = "observedPath"
@@ -109,11 +109,11 @@ func ObservedPaths() []workv1.JsonPath { return paths(observedValues) }
 // state of one object. So together they prove that a request was received and is done.
 func RequestPaths() []workv1.JsonPath { return paths(requestValues) }
 
-// cascading are the finalizers that make Argo CD prune what a deleted Application deployed. Source:
-// pkg/apis/application/v1alpha1 of Argo CD v2.
+// cascading are the finalizers that make Argo CD prune the workload of a deleted Application.
+// Source: pkg/apis/application/v1alpha1 of Argo CD v2.
 var cascading = []string{argocd.ResourcesFinalizer, argocd.ForegroundFinalizer, argocd.BackgroundFinalizer}
 
-// IsCascading reports whether a finalizer makes Argo CD prune what the Application deployed.
+// IsCascading reports whether a finalizer makes Argo CD prune the Application's workload.
 func IsCascading(finalizer string) bool { return slices.Contains(cascading, finalizer) }
 
 const feedbackFinalizerPrefix = "finalizer"
@@ -123,16 +123,16 @@ const feedbackFinalizerPrefix = "finalizer"
 // and an agent reports only scalars.
 const FeedbackAutomationOwner = "automationOwner"
 
-// EndingPaths returns the JSON paths for a work whose Application has to be removed without what it
-// deployed, or has to stay without automation. All values come from the same state of one object
-// (see [Cascades] and [AutomationOwner]).
+// EndingPaths returns the JSON paths for a work with an ending. The Application has to be removed
+// without its workload, or has to stay without automation. All values come from the same state of
+// one object (see [Cascades] and [AutomationOwner]).
 func EndingPaths() []workv1.JsonPath {
 	return append(RequestPaths()[:1], paths(endingValues)...)
 }
 
 // Cascades returns the finalizer with which Argo CD would still prune, as reported for
-// [EndingPaths], or "". known is true once the agent has reported the Application with that
-// request.
+// [EndingPaths]. It returns "" if Argo CD would not prune. known is true once the agent has
+// reported the Application with that request.
 func Cascades(values []workv1.FeedbackValue, request string) (finalizer string, known bool) {
 	for i := range values {
 		switch v := values[i].Value.String; {
@@ -161,9 +161,9 @@ func AutomationOwner(values []workv1.FeedbackValue) (owner string) {
 // a condition type.
 func FeedbackCondition(conditionType string) string { return feedbackConditionPrefix + conditionType }
 
-// ConditionTypes are the error and warning condition types of Argo CD whose first message is
-// reported as feedback, in the order of [FeedbackPaths]. Source: ApplicationConditionType of Argo
-// CD v2.
+// ConditionTypes are the error and warning condition types of Argo CD, in the order of
+// [FeedbackPaths]. The feedback has the first message of each type. Source:
+// ApplicationConditionType of Argo CD v2.
 var ConditionTypes = []string{
 	argocd.ComparisonError, "DeletionError", "InvalidSpecError", "SyncError", "UnknownError",
 	"ExcludedResourceWarning", "OrphanedResourceWarning", "RepeatedResourceWarning", "SharedResourceWarning",
@@ -178,14 +178,14 @@ func FeedbackPaths(sources int) []workv1.JsonPath {
 }
 
 // Feedback is the last report of a managed cluster about an Application, with the limits of
-// [BoundFeedback]. A field that the agent did not report is empty. The caller decides what that
-// means.
+// [BoundFeedback]. A field that the agent did not report is empty. The caller decides the meaning
+// of an empty field.
 type Feedback struct {
 	Health, HealthMessage string
 	Sync, Revision        string
 	Operation             OperationFeedback
 	ReconciledAt          string
-	// Revisions are the revisions of several sources, with "" for one that is not reported.
+	// Revisions are the revisions of several sources, with "" for a revision that is not reported.
 	// Revision is empty then.
 	Revisions []string
 	// OperationRevision and OperationRevisions are the revisions that the last operation synced.
@@ -215,7 +215,7 @@ type Condition struct {
 
 // ParseFeedback parses the values that the agent reported for a delivered Application, with the
 // limits of [BoundFeedback]. ok is false if none of them is about the status. It ignores values
-// with other names and types, for example of another version.
+// with other names and types, for example from another version.
 func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
 	p := parsed{}
 	each(values, &Rejected{}, func(v *value, text string) {

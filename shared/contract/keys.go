@@ -37,7 +37,7 @@ const (
 // cluster's Argo CD. The keys of Argo CD itself on a hub Application are for the hub's Argo CD.
 const SubscribeAnnotationPrefix = group + "subscribe."
 
-// OnWithdrawAnnotation is "orphan" on a work that leaves what it delivers on the cluster.
+// OnWithdrawAnnotation is "orphan" on a work that leaves its delivered objects on the cluster.
 const OnWithdrawAnnotation = group + "on-withdraw"
 
 // OnWithdrawByAnnotation is "set" on such a work if the ApplicationSet has the policy, and not the
@@ -84,7 +84,7 @@ const (
 	// the delivered Application. The search collector reads it.
 	HostingAnnotation = group + "hosting-applicationset"
 	// ChangeGenerationAnnotation holds, on a work, the metadata.generation of its last change other
-	// than a request. A request (operation, refresh) runs once. So its removal does not look like a
+	// than a request. A request (operation, refresh) runs once. So its removal does not count as a
 	// change that the managed cluster still has to apply.
 	ChangeGenerationAnnotation = group + "change-generation"
 	// StoredSpecAnnotation is on a work if the API server stores another spec than was written:

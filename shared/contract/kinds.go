@@ -3,8 +3,8 @@
 
 package contract
 
-// excludedKinds are the kinds that no report lists: resources that a controller creates from a
-// listed one, the objects that deliver the Application, and search's own kinds.
+// excludedKinds are the kinds that no report lists. They are resources that a controller creates
+// from a listed resource, the objects that deliver the Application, and search's own kinds.
 var excludedKinds = map[string]bool{
 	"Application": true, "ApplicationSet": true, "Cluster": true,
 	"EndpointSlice": true, "Pod": true, "ReplicaSet": true,

@@ -66,7 +66,7 @@ func ApplicationSetHash(namespace, name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SplitKey splits "<namespace>/<name>"; ok is false for anything else.
+// SplitKey splits "<namespace>/<name>". ok is false for anything else.
 func SplitKey(key string) (namespace, name string, ok bool) {
 	namespace, name, ok = strings.Cut(key, "/")
 	return namespace, name, ok && namespace != "" && name != "" && !strings.Contains(name, "/")

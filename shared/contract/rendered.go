@@ -22,9 +22,9 @@ const (
 
 // RenderedWorkName returns the name of a rendered Application's ManifestWork. application is the
 // name that Argo CD passes to a plugin, and suffix distinguishes the works of one Application.
-// Without a suffix the work has the Application's name. With one, the name ends in a hash of both,
-// because another Application of the cluster may have the combined name. Names of more than 180
-// characters are cut and get a hash, because the agent's object for the work has a prefix of 65
+// Without a suffix the work has the Application's name. With a suffix, the name ends in a hash of
+// both, because another Application of the cluster may have the combined name. Names of more than
+// 180 characters are cut and get a hash. The agent's object for the work has a prefix of 65
 // characters.
 func RenderedWorkName(application, suffix string) string {
 	name := strings.ReplaceAll(application, "_", ".") + suffix
@@ -42,8 +42,9 @@ type RenderedResource struct {
 }
 
 // ListedWork returns the name of a rendered Application's ManifestWork, from the resources in its
-// status. If there are several, it returns the shortest name, and the first in order of equal
-// ones. It is empty if there is none, for example before Argo CD has compared the Application.
+// status. If several exist, it returns the shortest name, and among names of equal length the first
+// in order. work is empty if no such ManifestWork exists, for example before Argo CD has compared
+// the Application.
 func ListedWork(resources []RenderedResource, rejected *Rejected) (work string) {
 	for _, r := range resources {
 		name := ""

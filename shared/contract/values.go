@@ -12,8 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// value is a feedback value: the path that a work asks for, its limit, and its field. name is the
-// constant, so that it needs no memory.
+// value is a feedback value. It has the path that a work asks for, the limit, and the field. name
+// is the constant, so that it needs no memory.
 type value struct {
 	name, path string
 	bound      bound

@@ -10,8 +10,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Longest strings of an entry, in bytes: what Kubernetes allows for the names,
-// and for the messages, in characters, twice what search keeps of one.
+// These are the longest strings of an entry. Names have the limit of Kubernetes, in bytes. Messages
+// have twice the limit of search, in characters.
 const (
 	maxNamespace  = 63
 	maxName       = 253
@@ -43,8 +43,8 @@ func (a *Application) valid() bool {
 
 func (c *Condition) valid() bool { return isToken(c.Type, maxType) }
 
-// boundMessage makes a text of any length and content fit for a report: at most
-// maxMessage characters, no control character but line breaks and tabs, valid UTF-8.
+// boundMessage makes a text of any length and content fit for a report. The result is valid UTF-8,
+// has at most maxMessage characters, and no control characters but line breaks and tabs.
 func boundMessage(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if contract.IsControl(r, true) {

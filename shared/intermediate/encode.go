@@ -23,7 +23,7 @@ type resources = list[Resource, *Resource]
 // row is an Application as it is written.
 type row struct {
 	Application
-	// Resources is the place of the list in the file's lists; in version 1 it is the list.
+	// Resources is the number of the list in the file's lists. In version 1 it is the list itself.
 	Resources     *reference                        `json:"resources,omitempty"`
 	HeldResources list[HeldResource, *HeldResource] `json:"heldResources,omitzero"`
 	Conditions    list[Condition, *Condition]       `json:"conditions,omitzero"`
@@ -60,14 +60,14 @@ func Encode(r *Report) ([]byte, error) {
 	return json.Marshal(&f)
 }
 
-// decode reads a report. Entries that are out of bounds are left out and counted:
-// everything in a report was said by a managed cluster.
+// decode reads a report. decode leaves out and counts entries that are out of bounds, because
+// everything in a report comes from a managed cluster.
 func decode(data []byte) (*Report, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, err
 	}
-	r := f.Report // not a part of f, which is not kept
+	r := f.Report // not a part of f, because f is not kept
 	r.Refused = f.Applications.refused
 	for i := range f.Lists {
 		r.Refused += f.Lists[i].refused
@@ -95,8 +95,8 @@ func decode(data []byte) (*Report, error) {
 	return &r, nil
 }
 
-// reference is the place of a row's resources in the file's lists. In version 1 it is the
-// list itself.
+// reference is the number of a row's resources in the file's lists. In version 1 it is the list
+// itself.
 type reference struct {
 	number int
 	inline bool
@@ -116,8 +116,8 @@ func (r *reference) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &r.number)
 }
 
-// list is a list of which only the entries within bounds are kept. It is read entry by
-// entry: what is refused takes no memory.
+// list keeps only the entries within bounds. It is read entry by entry, so that refused entries
+// take no memory.
 type list[T any, P interface {
 	*T
 	valid() bool
@@ -126,7 +126,7 @@ type list[T any, P interface {
 	refused int
 }
 
-// IsZero has omitzero leave out a list without entries, nil or not: what is read again is
+// IsZero makes omitzero leave out a list without entries, nil or not. So a report that was read is
 // written with the same bytes.
 func (l list[T, P]) IsZero() bool { return len(l.kept) == 0 }
 

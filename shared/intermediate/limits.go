@@ -4,10 +4,10 @@
 package intermediate
 
 const (
-	// MaxReportBytes bounds the file of one report: a larger one is neither written nor read.
+	// MaxReportBytes bounds the file of one report. A larger file is neither written nor read.
 	MaxReportBytes = 8 << 20
-	// MaxDirectoryBytes bounds all files together, one that is being written beside
-	// the one that it replaces included. It is below the size of the volume that the
-	// manifests give the directory: a pod whose volume overflows is evicted.
+	// MaxDirectoryBytes bounds all files together. A file that is being written counts in addition
+	// to the file that it replaces. The bound is below the size of the directory's volume in the
+	// manifests, because Kubernetes evicts a pod if its volume overflows.
 	MaxDirectoryBytes = 52 << 20
 )

@@ -13,7 +13,7 @@ const (
 	extension = ".json"
 	// scratch begins the name of a file that is still being written.
 	scratch = ".new-"
-	// nameLimit is what common file systems allow for a file name, in bytes.
+	// nameLimit is the limit of common file systems for a file name, in bytes.
 	nameLimit = 255
 	// hashLength is the part of a SHA-256 that keeps shortened names apart, in hex digits.
 	hashLength = 32
@@ -27,9 +27,9 @@ type Key struct {
 // String returns "<namespace>/<name>".
 func (k Key) String() string { return k.Namespace + "/" + k.Name }
 
-// fileName returns the name of k's file: "<namespace>_<name>.json", since neither
-// part may contain "_". One that would be too long for a file system keeps its
-// beginning and ends in "_<hash>.json"; its content says whose it is.
+// fileName returns the name of k's file: "<namespace>_<name>.json", since neither part may contain
+// "_". A name that would be too long for a file system keeps its beginning and ends in
+// "_<hash>.json". Then the file's content names the ApplicationSet.
 func fileName(k Key) string {
 	whole := k.Namespace + "_" + k.Name
 	if len(whole)+len(extension) <= nameLimit {
@@ -40,8 +40,8 @@ func fileName(k Key) string {
 	return whole[:keep] + "_" + hex.EncodeToString(sum[:])[:hashLength] + extension
 }
 
-// parseName returns whose file has that name. whole is false when the name is
-// shortened, so that only its content shows it; ok is false for a foreign file.
+// parseName returns the ApplicationSet to which a file name belongs. whole is false if the name is
+// shortened. Then only the file's content names the ApplicationSet. ok is false for a foreign file.
 func parseName(file string) (k Key, whole, ok bool) {
 	base, is := strings.CutSuffix(file, extension)
 	if !is || strings.HasPrefix(file, ".") {
@@ -62,8 +62,7 @@ func parseName(file string) (k Key, whole, ok bool) {
 	return Key{}, false, false
 }
 
-// validKey refuses what cannot be the name of an ApplicationSet, before it
-// becomes a path.
+// validKey refuses a key that cannot be the name of an ApplicationSet, before it becomes a path.
 func validKey(k Key) bool {
 	return k.Namespace != "" && k.Name != "" && len(k.Namespace) <= 63 && len(k.Name) <= 253 &&
 		!strings.ContainsAny(k.Namespace+k.Name, "_/\\\x00") && k.Namespace[0] != '.' && k.Name[0] != '.'

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// ErrNone means that no report has been written for an ApplicationSet yet. It is
-// not the same as a report without Applications, nor as one that cannot be read.
+// ErrNone means that no report has been written for an ApplicationSet yet. A report without
+// Applications, or a report that cannot be read, is not ErrNone.
 var ErrNone = errors.New("no intermediate report yet")
 
-// Store is the directory of intermediate reports. One process writes, any number
-// may read.
+// Store is the directory of intermediate reports. One process writes. Any number of processes may
+// read.
 type Store struct {
 	dir string
 }
@@ -28,18 +28,16 @@ type Store struct {
 // NewStore returns the store in dir, which need not exist yet for a reader.
 func NewStore(dir string) *Store { return &Store{dir: dir} }
 
-// Missing reports whether there positively is no such directory, and so no
-// process that writes reports.
+// Missing reports whether the directory certainly does not exist. Then no process writes reports.
 func (s *Store) Missing() bool {
 	_, err := os.Stat(s.dir)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Read returns the report of an ApplicationSet. The error is [ErrNone] when there
-// is none, and anything else when there is one that cannot be used. A report of a
-// newer schema version is read too: what this version does not know is ignored. A
-// file of more than [MaxReportBytes] cannot be used; an entry that is out of bounds
-// is left out and counted in Refused.
+// Read returns the report of an ApplicationSet. The error is [ErrNone] if no report exists, and
+// another error if the report cannot be used. Read also accepts a report of a newer schema version,
+// and ignores fields that this version does not have. A file of more than [MaxReportBytes] cannot
+// be used. An entry that is out of bounds is left out and counted in Refused.
 func (s *Store) Read(namespace, name string) (*Report, error) {
 	k := Key{Namespace: namespace, Name: name}
 	if !validKey(k) {
@@ -83,8 +81,8 @@ func (s *Store) load(file string) (*Report, error) {
 	return r, nil
 }
 
-// check refuses what cannot be a report before any of it is read, and returns its size. A
-// report is never written in place, so that stays.
+// check refuses a file that cannot be a report, before any of it is read, and returns the file's
+// size. A report is never written in place, so the size does not change.
 func check(f *os.File) (size int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -99,9 +97,9 @@ func check(f *os.File) (size int64, err error) {
 	return info.Size(), nil
 }
 
-// Write replaces the report of an ApplicationSet in one step: a reader sees the
-// old one or the new one, also after a crash, and after any error the old one.
-// It sets r.SchemaVersion.
+// Write replaces the report of an ApplicationSet in one step. A reader gets the old report or the
+// new report, also after a crash. After any error, a reader gets the old report. It sets
+// r.SchemaVersion.
 func (s *Store) Write(r *Report) (err error) {
 	k := Key{Namespace: r.Namespace, Name: r.Name}
 	defer func() {
@@ -123,7 +121,7 @@ func (s *Store) Write(r *Report) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // gone already after the rename
+	defer func() { _ = os.Remove(f.Name()) }() // after the rename, no such file exists
 	_, err = f.Write(data)
 	// The containers of the pod may run as different users of one group.
 	if err := errors.Join(err, f.Chmod(0o640), f.Sync(), f.Close()); err != nil {
@@ -135,7 +133,7 @@ func (s *Store) Write(r *Report) (err error) {
 	return s.syncDir()
 }
 
-// Remove deletes the report of an ApplicationSet; one that is not there is no error.
+// Remove deletes the report of an ApplicationSet. A missing report is no error.
 func (s *Store) Remove(namespace, name string) error {
 	k := Key{Namespace: namespace, Name: name}
 	if !validKey(k) {
@@ -148,10 +146,9 @@ func (s *Store) Remove(namespace, name string) error {
 	return nil
 }
 
-// List returns the ApplicationSets that have a file, sorted. Foreign files are
-// left out. A directory that does not exist yet has none. A file whose shortened
-// name only its content could explain, and whose content cannot be read, is named
-// in the error; the others are returned all the same.
+// List returns the ApplicationSets that have a file, sorted. Foreign files are left out. A
+// directory that does not exist yet has none. If a file has a shortened name and its content cannot
+// be read, the error names the file. List still returns the others.
 func (s *Store) List() ([]Key, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,7 +171,7 @@ func (s *Store) List() ([]Key, error) {
 	return keys, errors.Join(errs...)
 }
 
-// owner returns whose file that is; ok is false for a foreign one.
+// owner returns the ApplicationSet of a file. ok is false for a foreign file.
 func (s *Store) owner(file string) (k Key, ok bool, err error) {
 	k, whole, ok := parseName(file)
 	if !ok || whole {
@@ -191,9 +188,8 @@ func (s *Store) owner(file string) (k Key, ok bool, err error) {
 	return k, fileName(k) == file, nil
 }
 
-// Prepare makes the directory ready for a writer: it creates it if need be,
-// removes what a crashed writer left behind and makes sure that files can be
-// written there.
+// Prepare makes the directory ready for a writer. It creates the directory if necessary, removes
+// the files that a crashed writer left behind, and makes sure that files can be written.
 func (s *Store) Prepare() error {
 	if err := os.MkdirAll(s.dir, 0o750); err != nil {
 		return fmt.Errorf("create intermediate directory: %w", err)
@@ -208,8 +204,8 @@ func (s *Store) Prepare() error {
 	return s.Check()
 }
 
-// Check reports whether a report could be written now: it writes a byte to a file
-// of its own and removes it. A full disk, a read-only or a missing directory fail.
+// Check reports whether a report could be written now. It writes a byte to a separate file and
+// removes the file. It fails if the disk is full, or the directory is read-only or missing.
 func (s *Store) Check() error {
 	f, err := os.CreateTemp(s.dir, scratch+"check-*")
 	if err != nil {

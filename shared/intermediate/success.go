@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// success is an empty file whose time says until when all reports are known to have
-// been true. Readers of reports pass it over.
+// success is an empty file. Its modification time is the time until which all reports are known to
+// have been true. Readers of reports ignore the file.
 const success = ".last-success"
 
 // SetLastSuccess keeps when everything was last read from search.
@@ -31,7 +31,8 @@ func (s *Store) SetLastSuccess(at time.Time) error {
 	return nil
 }
 
-// LastSuccess returns when that was, zero when it has never been.
+// LastSuccess returns the time of the last success. It returns the zero time if no read has
+// succeeded yet.
 func (s *Store) LastSuccess() (time.Time, error) {
 	info, err := os.Stat(filepath.Join(s.dir, success))
 	if errors.Is(err, fs.ErrNotExist) {

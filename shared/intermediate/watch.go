@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// scanEvery is how often the directory is scanned. What the reports hold is older than
-// that when they are written.
+// scanEvery is how often the directory is scanned. A shorter interval gains nothing, because the
+// data in a report is older than that when the report is written.
 const scanEvery = time.Second
 
-// Watch calls changed for every report that is there, then listed once, with what
-// stood in the way of finding them, then changed within a second or so for each report
-// that appears, is replaced or goes, until ctx ends. It calls one at a time, and says
-// neither what happened nor whether the report is good: read it. A report for which
-// changed returns an error is tried again after a second. The directory may be missing,
-// be removed and come back.
+// Watch calls changed for every existing report, then calls listed once. Then it calls changed for
+// each report that is created, replaced or deleted, within about a second, until ctx ends. The
+// error for listed is why reports could not be found, or nil. Watch makes one call at a time. A
+// call reports neither which change happened nor whether the report can be used, so the caller has
+// to read the report. If changed returns an error, Watch calls it again after a second. The
+// directory may be missing, and may be deleted and re-created.
 func (s *Store) Watch(ctx context.Context, changed func(namespace, name string) error, listed func(error)) error {
 	w := &watch{store: s, changed: changed, seen: map[string]fileState{}}
 	listed(w.scan())
@@ -47,16 +47,16 @@ type watch struct {
 type fileState struct {
 	key  Key
 	info fs.FileInfo
-	// failed: it could not be taken in. What stood in the way may pass without any
-	// trace in the file (permissions, too many open files), so it is tried again.
+	// failed is true if changed returned an error. The cause may end without a change of the file
+	// (permissions, too many open files), so scan tries again.
 	failed bool
 }
 
-// scan compares the directory with what was seen last and reports the differences.
+// scan compares the directory with the last scan and reports the differences.
 func (w *watch) scan() error {
 	entries, err := os.ReadDir(w.store.dir)
 	if err != nil && !os.IsNotExist(err) {
-		return fmt.Errorf("list intermediate reports: %w", err) // which is not "empty"
+		return fmt.Errorf("list intermediate reports: %w", err) // an error is not an empty directory
 	}
 	var errs []error
 	present := make(map[string]bool, len(entries))
@@ -66,7 +66,7 @@ func (w *watch) scan() error {
 		}
 		info, err := e.Info()
 		if err != nil {
-			continue // gone since; reported below if it had been seen
+			continue // deleted since then, reported below if an earlier scan found it
 		}
 		present[e.Name()] = true
 		last, known := w.seen[e.Name()]
@@ -78,7 +78,7 @@ func (w *watch) scan() error {
 			k, ok, err := w.store.owner(e.Name())
 			if err != nil || !ok {
 				errs = append(errs, err)
-				continue // its owner is unknown; read again next time
+				continue // its owner is unknown, the next scan reads it again
 			}
 			key = k
 		}
@@ -87,7 +87,8 @@ func (w *watch) scan() error {
 	}
 	for file, last := range w.seen {
 		if !present[file] {
-			// An error leaves it among the files that were seen, and so tries again.
+			// If changed returns an error, the file stays in seen, so that the next scan tries
+			// again.
 			if w.changed(last.key.Namespace, last.key.Name) == nil {
 				delete(w.seen, file)
 			}

@@ -38,5 +38,5 @@ type Limit struct {
 // Of returns the limit for a group of n.
 func (l Limit) Of(n int) int { return max(l.Least, (n*int(l.Percent)+99)/100) }
 
-// Off reports whether there is no limit.
+// Off reports whether l allows everything.
 func (l Limit) Off() bool { return l.Percent >= 100 }

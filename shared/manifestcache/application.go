@@ -30,10 +30,11 @@ const (
 	omittedMember, omittedHash = "multicluster-integrations/bytes", "multicluster-integrations/hash"
 )
 
-// TrimApplication returns the transform of a cache of Applications. It drops, in place, what no
-// reader needs, and shares values that many objects have in common. Dropped parts of a status are
-// safe, because all patches are merge patches. A spec of more than specLimit bytes is never
-// delivered. The cache keeps its project and destination, and what [OmittedSpec] needs.
+// TrimApplication returns the transform of a cache of Applications. It drops, in place, the fields
+// that no reader needs, and shares values that many objects have in common. Dropped parts of a
+// status are safe, because all patches are merge patches. A spec of more than specLimit bytes is
+// never delivered. The cache keeps its project and destination, and the values that [OmittedSpec]
+// needs.
 func TrimApplication(specLimit int) func(any) (any, error) {
 	return (*Specs)(nil).TrimApplication(specLimit)
 }
@@ -56,7 +57,7 @@ func OmittedSpec(spec json.RawMessage) int {
 	return size
 }
 
-// OmittedHash returns the hash of what is delivered of a spec that the cache does not keep
+// OmittedHash returns the hash of the delivered part of a spec that the cache does not keep
 // completely. known is false for a complete spec.
 func OmittedHash(spec json.RawMessage) (hash string, known bool) {
 	size, hash := omitted(spec)

@@ -43,8 +43,8 @@ var (
 	noExtra  = &Extra{}
 )
 
-// Compact returns what is kept of a ManifestWork, and trims its status. stored has the fields that
-// the writer of the work compares, or is nil.
+// Compact returns the [Work] that is kept of a ManifestWork, and trims the status of full. stored
+// has the fields that the writer of the work compares, or is nil.
 func Compact(full *workv1.ManifestWork, stored *Stored) (*Work, contract.Rejected) {
 	rejected := status.Trim(&full.Status)
 	w := &Work{Facts: status.Read(full), Stored: noStored, Extra: noExtra}
@@ -131,7 +131,7 @@ func keepApplication(w *Work, m *workv1.ManifestCondition, extra *Extra) {
 	}
 }
 
-// Intern returns one shared string for all equal ones. It shares no memory with s, and is freed
+// Intern returns one shared string for all equal strings. It shares no memory with s, and is freed
 // when it is no longer referenced.
 func Intern(s string) string { return unique.Make(s).Value() }
 

@@ -28,7 +28,7 @@ func NewIndex(store Store) *Index { return &Index{store: store} }
 
 const (
 	// byApplication groups the works of many Applications under one value. client-go keeps a set
-	// for each value of an index, which costs about 260 bytes even for one work.
+	// for each value of an index. A set costs about 260 bytes even for one work.
 	byApplication = "manifestcache.application"
 	// byDelivered only has works that deliver to another namespace than the hub Application's.
 	// byApplication has the others.
@@ -86,7 +86,7 @@ func deliveredKey(cluster string, app types.NamespacedName) string {
 	return cluster + "/" + app.String()
 }
 
-// find returns the works of an index value that wanted accepts.
+// find returns the works of an index value for which wanted returns true.
 func (x *Index) find(name, value string, wanted func(*Work) bool) ([]*Work, error) {
 	objects, err := x.store.ByIndex(name, value)
 	if err != nil {

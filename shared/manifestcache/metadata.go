@@ -11,11 +11,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// maxMetadata limits the bytes of all labels and annotations that are kept of a work, because an
-// agent may edit them in its namespace. propagation writes only a fraction of that.
+// maxMetadata limits the bytes of all labels and annotations that are kept of a work. An agent may
+// edit them in its namespace. propagation writes only a fraction of that.
 const maxMetadata = 4 << 10
 
-// own returns the members that belong to the pull model, as long as there is room. Those of this
+// own returns the members that belong to the pull model, as long as there is room. Members of this
 // version come first.
 func own(all map[string]string, room *int, rejected *contract.Rejected) (kept map[string]string) {
 	take := func(key string) {

@@ -25,8 +25,11 @@ type pool[T any] struct {
 }
 
 // These are values that an ApplicationSet sets on all its Applications, or on all of a cluster:
-// specs that hardly differ, labels, annotations that name the cluster but not the Application,
-// owners and finalizers.
+//
+//   - specs that hardly differ
+//   - labels
+//   - annotations that name the cluster but not the Application
+//   - owners and finalizers
 var (
 	commonSpecs      = pool[json.RawMessage]{most: 4 << 20, each: 64 << 10}
 	commonMaps       = pool[map[string]string]{most: 2 << 20, each: 4 << 10}
@@ -37,8 +40,8 @@ var (
 // overhead is about the cost of an entry in addition to its value.
 const overhead = 64
 
-// share returns the kept value with the same encoding. If there is none, it returns tight(value),
-// and keeps that if there is room.
+// share returns the kept value with the same encoding. If no such value is kept, it returns
+// tight(value), and keeps that value while the pool has room.
 func (p *pool[T]) share(value T, encoded []byte, tight func(T) T) T {
 	size := len(encoded) + overhead
 	if size > p.each {
@@ -79,9 +82,9 @@ func shareMap(m map[string]string) map[string]string {
 	})
 }
 
-// shareSpec returns a spec with the same bytes. Small specs that repeat are shared: they come from
-// an ApplicationSet whose template names the cluster only in the destination, which we replace
-// anyway. Specs are replaced and never changed in place.
+// shareSpec returns a spec with the same bytes. Small specs that repeat are shared. They come from
+// an ApplicationSet with a template that names the cluster only in the destination. propagation
+// replaces the destination anyway. Specs are replaced and never changed in place.
 func shareSpec(spec json.RawMessage) json.RawMessage {
 	return commonSpecs.share(spec, spec, func(spec json.RawMessage) json.RawMessage { return bytes.Clone(spec) })
 }

@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// maker generates random works, valid ones and ones that no agent writes.
+// maker generates random works: valid works, and works that no agent writes.
 type maker struct{ *rand.Rand }
 
 func pick[T any](m maker, of ...T) T { return of[m.IntN(len(of))] }

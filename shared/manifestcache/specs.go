@@ -20,9 +20,9 @@ const (
 	// smallSpec is the size up to which a spec is always kept. Usual specs have one to three KiB,
 	// or ten with inline values of a chart.
 	smallSpec = 16 << 10
-	// maxSpecs limits the bytes of all larger specs, and maxNamespaceSpecs those of one namespace,
-	// so that one tenant cannot use all of it. The process has room for 32 MiB and the overhead of
-	// garbage collection in addition to 20,000 Applications.
+	// maxSpecs limits the bytes of all larger specs. maxNamespaceSpecs limits the bytes of one
+	// namespace, so that one tenant cannot use all of it. The process has room for 32 MiB and the
+	// overhead of garbage collection in addition to 20,000 Applications.
 	maxSpecs, maxNamespaceSpecs = 32 << 20, 16 << 20
 )
 
@@ -32,7 +32,7 @@ const (
 type Specs struct {
 	hash   func(*argocd.Application) string
 	report func(omitted int)
-	// most limits the bytes of all large specs, mostInNamespace those of one namespace.
+	// most limits the bytes of all large specs. mostInNamespace limits the bytes of one namespace.
 	most, mostInNamespace int
 
 	mu          sync.Mutex

@@ -18,8 +18,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Work is what is kept of a ManifestWork, in an informer's cache and elsewhere. It is shared and
-// never changes after [Compact].
+// Work has the fields that are kept of a ManifestWork, in an informer's cache and elsewhere. It is
+// shared and never changes after [Compact].
 type Work struct {
 	// ObjectMeta has no owners, finalizers and managed fields. It has the labels and annotations of
 	// the pull model. Annotations that differ for every work are fields of Work instead, so that
@@ -31,7 +31,7 @@ type Work struct {
 	// AppNamespace is the Application's namespace on the managed cluster, once the agent has
 	// reported it.
 	AppNamespace string
-	// Facts are what the agent has reported of the Application; see [Work.Observe].
+	// Facts are the agent's report about the Application (see [Work.Observe]).
 	Facts status.Facts
 	// Stored has the fields that the writer of the work compares. It is nil in a process that does
 	// not write.
@@ -40,7 +40,7 @@ type Work struct {
 	Extra *Extra
 }
 
-// Stored is what is kept of a ManifestWork for its writer.
+// Stored has the fields that are kept of a ManifestWork for its writer.
 type Stored struct {
 	// Hash identifies the spec. BaseHash identifies the spec without its request, and is empty if
 	// it has none.
@@ -53,8 +53,8 @@ type Stored struct {
 	// Project is the AppProject that the Application in the spec names, with "default" for none. It
 	// is empty if the spec has no Application that can be decoded.
 	Project string
-	// ProjectHash identifies the manifest of that AppProject in the spec. It is empty if there is
-	// none.
+	// ProjectHash identifies the manifest of that AppProject in the spec. It is empty if the spec
+	// has no AppProject.
 	ProjectHash string
 	// Polls is true if the agent has to poll the Application instead of watching it.
 	Polls bool
@@ -119,8 +119,8 @@ func (w *Work) Claimant() (app types.NamespacedName, named bool) {
 	return app, app.Namespace != "" && app.Name != ""
 }
 
-// ApplicationSet returns the ApplicationSet of the work's Application. ok is false if there is
-// none, or if the work is not ours.
+// ApplicationSet returns the ApplicationSet of the work's Application. ok is false if the
+// Application has no ApplicationSet, or if the work is not ours.
 func (w *Work) ApplicationSet() (set types.NamespacedName, ok bool) {
 	if !contract.IsPulled(w.Labels) {
 		return set, false
@@ -211,7 +211,7 @@ func (w *Work) AllAnnotations() map[string]string {
 }
 
 // SameMetadata reports whether two versions of a work have the same labels and annotations of the
-// pull model, and agree on whether it is being deleted.
+// pull model. Both or neither of them must be in deletion.
 func (w *Work) SameMetadata(o *Work) bool {
 	return w.HubNamespace == o.HubNamespace && w.HubName == o.HubName && (w.DeletionTimestamp == nil) == (o.DeletionTimestamp == nil) &&
 		w.Extra.Request == o.Extra.Request && w.Stored.ApplicationSpec == o.Stored.ApplicationSpec &&

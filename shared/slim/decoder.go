@@ -20,7 +20,7 @@ import (
 type decoder[T any] struct {
 	stream io.ReadCloser
 	lines  *bufio.Reader
-	frame  []byte // of the event being read; reused
+	frame  []byte // of the event being read, reused for the next event
 	object func(*T) runtime.Object
 }
 

@@ -31,7 +31,7 @@ type Source struct {
 	page  page
 }
 
-// ListWatch returns a lister and watcher for a Reflector whose store does not belong to an
+// ListWatch returns a lister and watcher for a Reflector with a store that does not belong to an
 // informer.
 func (s Source) ListWatch() toolscache.ListerWatcher {
 	return s.trimming(new(toolscache.TransformFunc))

@@ -24,7 +24,7 @@ const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=
 // NewClient returns a client that differs from the default in one point. After Create and Update,
 // an object of one of the kinds has its new metadata. Its other fields keep their values, even if
 // the API server has set defaults or pruned fields. Its type must embed an ObjectMeta. Errors are
-// those of the default client.
+// the same as with the default client.
 func NewClient(config *rest.Config, options client.Options, kinds ...schema.GroupVersionKind) (client.WithWatch, error) {
 	if options.HTTPClient == nil {
 		http, err := rest.HTTPClientFor(config)

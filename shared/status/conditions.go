@@ -32,7 +32,7 @@ func bounded(conditions []metav1.Condition, rejected *contract.Rejected, types .
 	return kept
 }
 
-// condition returns the first condition of a type among the ones that are read.
+// condition returns the first condition of a type among the conditions that are read.
 func condition(conditions []metav1.Condition, conditionType string) *metav1.Condition {
 	conditions = contract.Clip(conditions, contract.MaxConditions, &contract.Rejected{})
 	i := slices.IndexFunc(conditions, func(c metav1.Condition) bool { return c.Type == conditionType })

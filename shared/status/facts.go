@@ -17,9 +17,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Facts are what a ManifestWork shows without the state of its cluster. They are small enough to
-// keep one for every work of a fleet, and sufficient if only the cluster changes. The zero value is
-// for a work without any report.
+// Facts are the content of a ManifestWork's status, without the state of its cluster. They are
+// small enough to keep one for every work of a fleet, and sufficient if only the cluster changes.
+// The zero value is for a work without any report.
 type Facts struct {
 	// texts are shared by all works with the same report.
 	texts unique.Handle[texts]
@@ -41,8 +41,8 @@ type Facts struct {
 	synced bool
 }
 
-// texts are what many works have in common. All healthy works of an ApplicationSet have the same
-// texts, and differ in revision and times.
+// texts are the values that many works have in common. All healthy works of an ApplicationSet have
+// the same texts, and differ in revision and times.
 type texts struct {
 	health, healthMessage, sync, phase, operationMessage string
 	// conditions has types and messages in turn, each followed by a separator that neither can
@@ -150,7 +150,7 @@ func list(revision string, revisions []string) string {
 	return strings.Join(revisions, separator) + separator
 }
 
-// unlist decodes what list returns.
+// unlist decodes the result of list.
 func unlist(text string) (revision string, revisions []string) {
 	if several, ok := strings.CutSuffix(text, separator); ok {
 		return "", strings.Split(several, separator)

@@ -37,7 +37,7 @@ func away(cluster Cluster) string {
 // LastReport begins the part of a message about the cluster's last report.
 const LastReport = "; last report"
 
-// NeverReported replaces that part if there was no report.
+// NeverReported replaces that part if the cluster has never reported.
 const NeverReported = "; it has never reported this Application"
 
 // lastWords describes the cluster's last report and its time.

@@ -13,7 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Reason is why an observation differs from what the managed cluster reports.
+// Reason is why an observation differs from the report of the managed cluster.
 type Reason string
 
 // The reasons are condition types of the report. On the hub Application they have a suffix that
@@ -44,9 +44,9 @@ type Observation struct {
 	// Revisions then has the revisions of the first [contract.MaxSources].
 	Revision  string
 	Revisions []string
-	// Operation is the last operation. Without a phase there is none. Times are RFC 3339.
+	// Operation is the last operation. Without a phase, no operation exists. Times are RFC 3339.
 	Operation contract.OperationFeedback
-	// OperationRevision, or OperationRevisions, is what the operation synced.
+	// OperationRevision, or OperationRevisions, is the revision that the operation synced.
 	OperationRevision  string
 	OperationRevisions []string
 	// ReconciledAt is when the managed cluster's Argo CD last compared, as RFC 3339.
@@ -63,7 +63,7 @@ type Observation struct {
 	// time.
 	ReportedAt time.Time
 
-	// Reason is empty if Health and Sync are what the managed cluster reports.
+	// Reason is empty if Health and Sync are the values that the managed cluster reports.
 	Reason Reason
 	// Message explains Reason to a person.
 	Message string

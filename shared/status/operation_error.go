@@ -13,15 +13,16 @@ import (
 // such type.
 const OperationError = "OperationError"
 
-// RepeatsOperationError reports whether a condition already has the reason in the message of an operation error. A report leaves that error
-// out.
+// RepeatsOperationError reports whether a condition already has the reason in the message of an operation error. A
+// report leaves that error out.
 //
-// Argo CD copies an operation's message into SyncError, with text of its own around it ("Failed last sync attempt to <revision>: <message>
-// (retried 5 times).", in controller/appcontroller.go of argoproj/argo-cd v3.6; v2.14 has no "last"). Search cuts both messages at 512
-// characters, and contract.Message at [contract.MaxMessage] bytes. So each of them may end at another point of the reason.
+// Argo CD copies an operation's message into SyncError, with more text around it ("Failed last sync attempt to
+// <revision>: <message> (retried 5 times).", in controller/appcontroller.go of argoproj/argo-cd v3.6; v2.14 has no
+// "last"). Search cuts both messages at 512 characters, and contract.Message at [contract.MaxMessage] bytes. So each
+// of them may end at another point of the reason.
 func RepeatsOperationError(message string, other contract.Condition) bool {
 	if other.Type == OperationError || isResourceCondition(other.Type) {
-		return false // the latter is about one resource, the former about the operation
+		return false // an OperationError is about the operation, the others are about one resource
 	}
 	reason := operationReason(message)
 	if reason == "" {

@@ -12,10 +12,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Trim drops from a work's status, in place, what [Work] does not read, and limits the rest. So a
-// managed cluster cannot decide how much memory a cache needs: a trimmed status has 20 KiB at most.
-// It is for a cache's transform. The caller trims metadata and spec, but keeps the labels,
-// annotations, UID and generation that are read.
+// Trim drops, in place, the fields of a work's status that [Work] does not read, and limits the
+// rest. So a managed cluster cannot decide how much memory a cache needs. A trimmed status has 20
+// KiB at most. It is for a cache's transform. The caller trims metadata and spec, but keeps the
+// labels, annotations, UID and generation that are read.
 func Trim(status *workv1.ManifestWorkStatus) contract.Rejected {
 	var rejected contract.Rejected
 	status.Conditions = bounded(status.Conditions, &rejected, workv1.WorkApplied)
@@ -48,8 +48,8 @@ func Trim(status *workv1.ManifestWorkStatus) contract.Rejected {
 	return rejected
 }
 
-// TrimCluster drops from a ManagedCluster's status, in place, what [ClusterOf] does not read, and
-// limits the rest, because the cluster writes it.
+// TrimCluster drops, in place, the fields of a ManagedCluster's status that [ClusterOf] does not
+// read. It limits the rest, because the cluster writes it.
 func TrimCluster(status *clusterv1.ManagedClusterStatus) contract.Rejected {
 	var rejected contract.Rejected
 	conditions := bounded(status.Conditions, &rejected, clusterv1.ManagedClusterConditionAvailable)

@@ -19,8 +19,8 @@ import (
 )
 
 // A killed or timed-out test binary runs no cleanup. So envtest starts etcd and kube-apiserver
-// through a link to the test binary. That asks the kernel to end it with its parent, and then
-// becomes the real program. A supervisor removes the folder.
+// through a link to the test binary. The linked process asks the kernel to end it with its parent,
+// and then becomes the real program. A supervisor removes the folder.
 const programsVariable = "MULTICLUSTER_INTEGRATIONS_TEST_PROGRAMS"
 
 func init() {

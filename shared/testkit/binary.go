@@ -41,7 +41,8 @@ type Binary struct {
 	metrics, pprof string
 }
 
-// StartBinary starts the binary whose package is tested, against a hub, until the test ends.
+// StartBinary starts the binary of the tested package against a hub. The binary is running until
+// the test ends.
 func StartBinary(t testing.TB, hub *rest.Config, args ...string) *Binary {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -128,7 +129,7 @@ func (p *Binary) Settle(t testing.TB, what string, check func(metrics map[string
 func (p *Binary) Heap(t testing.TB) (live int) {
 	t.Helper()
 	var raw []byte
-	for range 2 { // the second one frees what the first one finalized
+	for range 2 { // the second run frees objects that the first run finalized
 		var err error
 		if raw, err = get("http://" + p.pprof + "/debug/pprof/heap?gc=1&debug=1"); err != nil {
 			t.Fatal(err)

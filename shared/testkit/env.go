@@ -18,7 +18,8 @@ import (
 // patience is how long each part of the control plane may take to start.
 const patience = 2 * time.Minute
 
-// assetsVariable is the first place where envtest searches for programs.
+// assetsVariable is the environment variable with the folder where envtest searches for programs
+// first.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
 // Start starts kube-apiserver and etcd from KUBEBUILDER_ASSETS, else from the repository's bin

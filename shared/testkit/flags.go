@@ -16,8 +16,8 @@ type Flags interface {
 	Validate() error
 }
 
-// CheckFlags parses args and validates the flags. The test fails unless the error contains want, or
-// there is no error if want is empty. The failure begins with why.
+// CheckFlags parses args and validates the flags. The test fails unless the error contains want. If
+// want is empty, an error fails the test. The failure begins with why.
 func CheckFlags(t testing.TB, flags Flags, why, want string, args ...string) {
 	t.Helper()
 	fs := flag.NewFlagSet("", flag.ContinueOnError)

@@ -206,7 +206,7 @@ func (h *MemoryHub) create(w http.ResponseWriter, r *http.Request, resource stri
 		return
 	}
 	var object map[string]any
-	if json.Unmarshal(body, &object) == nil { // otherwise it is Protobuf, whose metadata is not read
+	if json.Unmarshal(body, &object) == nil { // otherwise the body is Protobuf, and its metadata is not read
 		if metadata, ok := object["metadata"].(map[string]any); ok {
 			metadata["uid"], metadata["resourceVersion"], metadata["generation"] = fmt.Sprint("uid-", metadata["name"]), "1", 1
 		}

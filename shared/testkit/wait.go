@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// Patience is how long [Eventually] waits before it gives up. It is long because
-	// the machine may be busy; a test that passes never waits for it.
+	// Patience is how long [Eventually] waits before it gives up. It is long because the machine
+	// may be busy. A passing test never waits so long.
 	Patience = 2 * time.Minute
 	pause    = 20 * time.Millisecond
 )
 
 // WaitFor calls check at once, and then at intervals until it returns nil. If ctx ends or the time
-// is over, the error names what was waited for, why the wait ended, and the last result of check.
+// is over, the error has what, why the wait ended, and the last result of check.
 func WaitFor(ctx context.Context, patience, every time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
 	defer cancel()

@@ -18,7 +18,7 @@ func TestWaitFor(t *testing.T) {
 		reason string
 		check  func(calls int, ctx context.Context, end func()) error
 		calls  int
-		says   []string // parts of the error; empty for no error
+		says   []string // parts of the error, empty for no error
 	}{
 		"holds at once": {
 			reason: "nobody waits for what is there already",

@@ -1,7 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is the aggregation binary without its process: flags and what they start.
+// Package command is the aggregation binary without its process: the flags, and the parts that they
+// start.
 package command
 
 import (
@@ -33,7 +34,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// Version of this module; a release changes it here.
+// Version is the version of this module. A release changes it here.
 const Version = "0.1.0"
 
 // These are the bounds of --report-size-limit. A smaller report has no room for its metadata. A
@@ -47,7 +48,7 @@ const (
 func Program() boot.Program {
 	return boot.Program{
 		Name: "aggregation", Version: Version, MetricsPort: 8445, HealthPort: 8083, LeaseName: "multicluster-integrations-aggregation",
-		GCPercent: 25, // decoding makes garbage of all that is not kept; memory is dearer than the time
+		GCPercent: 25, // decoding leaves much garbage, and memory costs more than the time
 	}
 }
 
@@ -86,7 +87,7 @@ func (c *Command) Validate() error {
 	return errors.Join(errs...)
 }
 
-// The leader holds a lease in the namespace of its pod and says so in an Event.
+// The leader holds a lease in the namespace of its pod and reports that in an Event.
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
@@ -127,7 +128,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	return mgr.Start(ctx)
 }
 
-// kinds returns what is read and written, and how.
+// kinds returns the kinds that aggregation reads and writes, and how.
 func (c *Command) kinds(config *rest.Config) (boot.Kinds, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
@@ -145,7 +146,7 @@ func (c *Command) kinds(config *rest.Config) (boot.Kinds, error) {
 	return kinds, err
 }
 
-// followRendered returns the rows of rendered mode, and what waits for them.
+// followRendered returns the rows of rendered mode, and a function that waits for them.
 func (c *Command) followRendered(mgr ctrl.Manager, changed func(types.NamespacedName), log logr.Logger) (others []index.Source, wait func(context.Context) error, err error) {
 	if !c.rendered {
 		return nil, func(context.Context) error { return nil }, nil

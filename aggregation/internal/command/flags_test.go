@@ -13,7 +13,7 @@ func TestFlags(t *testing.T) {
 	for name, test := range map[string]struct {
 		why  string
 		args []string
-		want string // in the error; empty: none
+		want string // in the error, empty for no error
 	}{
 		"defaults":         {"the binary starts without any flag", nil, ""},
 		"no directory":     {"an empty path is a mistake in a manifest", []string{"--intermediate-dir="}, "--intermediate-dir"},

@@ -76,7 +76,8 @@ func TestContentOfAnotherClientIsNotTakenOver(t *testing.T) {
 	w.says("guestbook", "without a stranger's resources after a change", noResources)
 }
 
-// The same holds after a restart: aggregation removes what another client wrote while no process ran.
+// The same holds after a restart: aggregation removes content that another client wrote while no
+// process was running.
 func TestContentOfAnotherClientIsNotTakenOverWithoutSearch(t *testing.T) {
 	w := newWorld(t)
 	missing := "--intermediate-dir=" + filepath.Join(t.TempDir(), "missing")

@@ -81,8 +81,9 @@ func TestReportGoesWithItsApplicationSet(t *testing.T) {
 	}
 }
 
-// At its start, aggregation deletes reports whose ApplicationSet was deleted while it did not run. It
-// deletes a report only if the API server confirms that the ApplicationSet does not exist.
+// At its start, aggregation deletes reports of ApplicationSets that were deleted while it was not
+// running. It deletes a report only if the API server confirms that the ApplicationSet does not
+// exist.
 func TestOnlyAPositiveAnswerDeletes(t *testing.T) {
 	isSet := func(r *http.Request, name string) bool {
 		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/applicationsets/"+name)

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// tap is a transport between a process and the API server. It records writes and answers requests in place
+// tap is a transport between a process and the API server. It records writes and answers requests instead
 // of the API server.
 type tap struct {
 	mu     sync.Mutex
@@ -44,7 +44,7 @@ func (p *tap) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// breakWith sets a function that answers requests in place of the API server. nil removes it.
+// breakWith sets a function that answers requests instead of the API server. nil removes it.
 func (p *tap) breakWith(broken func(*http.Request) *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

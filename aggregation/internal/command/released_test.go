@@ -23,8 +23,8 @@ import (
 
 // An administrator upgrades the containers one at a time, in any order. So aggregation must read the output
 // of any released propagation, resourcesync and aggregation, in every combination. It makes the same report
-// from it and never writes an incomplete one. A release adds a folder with the output of its three
-// containers in the demo.
+// from the output and never writes an incomplete report. A release adds a folder with the output of its
+// three containers in the demo.
 func TestReadsWhatEveryReleaseWrote(t *testing.T) {
 	releases, err := filepath.Glob("testdata/released/*")
 	if err != nil || len(releases) == 0 {

@@ -24,8 +24,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// applications returns a client whose scheme has Applications. The binary's scheme has them only with
-// --rendered.
+// applications returns a client with Applications in its scheme. The binary's scheme has them only
+// with --rendered.
 func applications(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -83,7 +83,8 @@ func (w *world) rows(report string, want ...string) {
 	})
 }
 
-// A rendered Application has a row like a pulled one. One report can have both. A restart writes nothing.
+// A rendered Application has a row like a pulled Application. A report can have both. A restart writes
+// nothing.
 func TestRenderedApplicationsAreReported(t *testing.T) {
 	w := newWorld(t)
 	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir(), "--rendered")

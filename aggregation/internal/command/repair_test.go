@@ -55,7 +55,7 @@ func TestManualChangesAreRepaired(t *testing.T) {
 	})
 	t.Run("rows that are none", func(t *testing.T) {
 		for rows, refused := range map[string]bool{
-			`"none"`: true, `{"cluster":"x"}`: true, `[1]`: true, // a single one would break every list of reports
+			`"none"`: true, `{"cluster":"x"}`: true, `[1]`: true, // a single such report would break every list
 			`[{"healthStatus":5}]`: false, `[{"conditions":{"type":"x"}}]`: false,
 		} {
 			report := publish.Metadata()

@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package definition compares the hub's CustomResourceDefinition of reports with what aggregation
-// writes. If another project owns it, as on a hub with RHACM, the API server drops fields that it
-// does not have.
+// Package definition compares the hub's CustomResourceDefinition of reports with the fields that
+// aggregation writes. If another project owns it, as on a hub with RHACM, the API server drops
+// fields that it does not have.
 package definition
 
 import (

@@ -24,7 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// The index is fed from these; nothing of them is ever written.
+// The index reads these kinds, and never writes them.
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
@@ -43,8 +43,8 @@ type Feed struct {
 	exists func(types.NamespacedName) bool
 }
 
-// NewFeed connects the index with the cache, whose transform for ManifestWorks must be [Compact],
-// and with the intermediate reports in store.
+// NewFeed connects the index with the cache and with the intermediate reports in store. The cache's
+// transform for ManifestWorks must be [Compact].
 func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.Store, log logr.Logger) (*Feed, error) {
 	f := &Feed{index: x, store: store, log: log, read: make(chan struct{}), files: newFiles()}
 	works, err := c.GetInformer(ctx, &workv1.ManifestWork{}, cache.BlockUntilSynced(false))
@@ -89,9 +89,9 @@ func (f *Feed) setWork(w *manifestcache.Work) {
 	f.index.SetWork(w)
 }
 
-// deleteApplicationSet drops the findings of search about an ApplicationSet whose file does not
-// exist any more. While the file exists they stay, because it is read again only after a change.
-// Another ApplicationSet of that name gets only the findings about its own works.
+// deleteApplicationSet drops the findings of search about an ApplicationSet if its file does not
+// exist any more. While the file exists the findings stay, because the file is read again only
+// after a change. Another ApplicationSet of that name gets only the findings about its own works.
 func (f *Feed) deleteApplicationSet(key types.NamespacedName) {
 	if _, err := f.store.Read(key.Namespace, key.Name); errors.Is(err, intermediate.ErrNone) {
 		f.index.DeleteSearch(key)
@@ -155,7 +155,7 @@ func (h handler[T]) on(object any) {
 func (h handler[T]) OnDelete(object any) {
 	key, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
 	if err != nil {
-		return // neither an object nor the mark of a lost one: nothing that an informer sends
+		return // neither an object nor the mark of a lost object, so no informer sends it
 	}
 	namespace, name, err := toolscache.SplitMetaNamespaceKey(key)
 	if err == nil {

@@ -19,8 +19,8 @@ func newFiles() *files {
 	return &files{unreadable: map[types.NamespacedName]string{}, refused: map[types.NamespacedName]int{}}
 }
 
-// note records the result of a read. news is true if the result has to be logged: a report that
-// cannot be read is tried every few seconds.
+// note records the result of a read. news is true if the result has to be logged. The log does not
+// repeat it, because a report that cannot be read is tried again every few seconds.
 func (f *files) note(key types.NamespacedName, refused int, err error) (news bool) {
 	f.allRefused += refused - f.refused[key]
 	news = refused != f.refused[key] && refused > 0

@@ -147,10 +147,10 @@ func (x *Index) DeleteSearch(key types.NamespacedName) {
 	})
 }
 
-// Remember records the report of an ApplicationSet that this process has found. It replaces what is
-// not known otherwise: the resources, and what feedback does not contain. It is dropped when an
-// intermediate report covers all clusters of the ApplicationSet. It is also dropped 15 minutes
-// after it was read, unless search has reported nothing yet.
+// Remember records the report of an ApplicationSet that this process has found. It supplies data
+// without another source: the resources, and values that feedback does not contain. It is dropped
+// when an intermediate report covers all clusters of the ApplicationSet. It is also dropped 15
+// minutes after it was read, unless search has reported nothing yet.
 func (x *Index) Remember(key types.NamespacedName, report *v1alpha1.AppSetStatuses) {
 	x.update(func(t touched) {
 		s := x.set(key)
@@ -192,7 +192,7 @@ func (x *Index) endMemory(key types.NamespacedName, m *memory) {
 	})
 }
 
-// know changes what other sources than works have reported about an ApplicationSet.
+// know changes the data about an ApplicationSet from other sources than works.
 func (x *Index) know(key types.NamespacedName, s *set, search *findings, remembered *memory, t touched) {
 	t.add(key, s.know(search, remembered))
 	for _, e := range s.entries {
@@ -246,8 +246,8 @@ func (x *Index) cluster(name string) *cluster {
 	return c
 }
 
-// change changes a cluster, keeps count of the stale ones, and drops the cluster
-// when it is neither there nor used.
+// change changes a cluster and counts the stale clusters. It drops the cluster when the cluster
+// neither exists nor is used.
 func (x *Index) change(c *cluster, change func(*cluster)) {
 	before := c.stale()
 	change(c)

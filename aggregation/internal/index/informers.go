@@ -22,8 +22,8 @@ type slimWork struct {
 	Status   workv1.ManifestWorkStatus `json:"status"`
 }
 
-// Informers returns what makes the informers of a cache with [Caches], for its
-// NewInformer; others are the sources of further kinds.
+// Informers returns the constructor of the informers of a cache with [Caches], for its NewInformer.
+// others are the sources of further kinds.
 func Informers(config *rest.Config, others ...slim.Source) (slim.Constructor, error) {
 	resource := schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
 	works, err := slim.NewSource(config, resource, generated, func(w *slimWork) *workv1.ManifestWork {

@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// place is where an Application was delivered to.
+// place identifies a delivered Application: its cluster, namespace and name.
 type place struct {
 	cluster, namespace, name string
 }
@@ -30,8 +30,8 @@ func (p place) compare(o place) int {
 	return cmp.Compare(p.namespace, o.namespace)
 }
 
-// findings is what search found out about an ApplicationSet. Any managed cluster can
-// claim to have Applications of it: what counts is found for the places of its works.
+// findings has the results of search about an ApplicationSet. Any managed cluster can claim to have
+// Applications of it. So only results for the delivered Applications of its works count.
 type findings struct {
 	resources merge.ResourceList // of all of list
 	list      []finding          // sorted by place
@@ -41,15 +41,15 @@ type findings struct {
 	unreadSince string
 }
 
-// finding is what search returned about the Application in one place.
+// finding is the result of search about one delivered Application.
 type finding struct {
 	at        place
-	resources []uint32      // by their place in the list of the findings; may be shared
+	resources []uint32      // by index in the list of the findings, may be shared
 	search    *merge.Search // nil for nothing
 	leftOut   int32         // resources that did not fit into the intermediate report
 }
 
-// result is what search returned but for the resources.
+// result is the finding without the resources.
 func (f *finding) result() merge.Search {
 	if f.search == nil {
 		return merge.Search{}
@@ -96,7 +96,7 @@ func newFindings(r *intermediate.Report) *findings {
 	return f
 }
 
-// numbers returns the places of resources in the list of the findings.
+// numbers returns the indexes of resources in the list of the findings.
 func (f *findings) numbers(resources []intermediate.Resource) []uint32 {
 	numbers := make([]uint32, 0, len(resources))
 	for i := range resources {
@@ -121,7 +121,7 @@ func searchOf(a *intermediate.Application) *merge.Search {
 	return s
 }
 
-// of returns what was found for a place, nil when nothing was.
+// of returns the finding for a delivered Application, or nil.
 func (f *findings) of(at place) *finding {
 	i, found := slices.BinarySearchFunc(f.list, at, func(t finding, at place) int { return t.at.compare(at) })
 	if !found {

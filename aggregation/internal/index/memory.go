@@ -33,7 +33,7 @@ func newMemory(report *v1alpha1.AppSetStatuses) *memory {
 	return m
 }
 
-// fromSearch reports whether it has what only search can have found.
+// fromSearch reports whether it has values that only search can have found.
 func (m *memory) fromSearch() bool {
 	if len(m.resources.Refs()) > 0 {
 		return true
@@ -53,9 +53,9 @@ func (m *memory) recall(app string, previous *status.Observation) {
 	previous.Revision, previous.Revisions = row.SyncRevision, row.SyncRevisions
 }
 
-// search returns what only search can have found about an Application: since when it is stale, and
-// conditions. It returns them as long as nothing else about the Application changes, because new
-// feedback is newer.
+// search returns the values that only search can have found about an Application: since when it is
+// stale, and conditions. It returns them as long as nothing else about the Application changes,
+// because new feedback is newer.
 func (m *memory) search(now *merge.Row) merge.Search {
 	old := m.rows[now.App]
 	s := merge.Search{StaleSince: old.StaleSince}

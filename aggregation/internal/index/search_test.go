@@ -303,8 +303,8 @@ func BenchmarkSearchMemory(b *testing.B) {
 	}
 }
 
-// The report counts the resources that did not fit into the intermediate report. It counts only those of
-// its own ManifestWorks. The index publishes the report even if only this number changes.
+// The report counts the resources that did not fit into the intermediate report. It counts only the
+// resources of its ManifestWorks. The index publishes the report even if only this number changes.
 func TestView_countsWhatIsLeftOut(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))

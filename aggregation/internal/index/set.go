@@ -38,7 +38,7 @@ type cluster struct {
 	works map[*entry]struct{}
 }
 
-// stale is 1 for a cluster whose rows are Unknown because it is unavailable.
+// stale returns 1 if the rows of the cluster are Unknown because the cluster is unavailable, or 0.
 func (c *cluster) stale() int {
 	if len(c.works) > 0 && !c.state.Available {
 		return 1
@@ -55,11 +55,11 @@ type entry struct {
 	hidden bool
 	// sibling is the next entry of the same hub Application, or of one of the same hash.
 	sibling *entry
-	// found is what search returned about the work's place, nil when nothing.
+	// found is the finding of search about the work's delivered Application, or nil.
 	found *finding
 
-	// operation and revision are the last observed ones. uid is the UID of their ManifestWork (see
-	// [status.FillTransientGaps]).
+	// uid is the UID of the ManifestWork of operation and revision, which are the last observed
+	// values (see [status.FillTransientGaps]).
 	uid       types.UID
 	operation contract.OperationFeedback
 	revision  string
@@ -75,8 +75,8 @@ func (e *entry) leftOut() int {
 
 func compareEntries(a, b *entry) int { return merge.Compare(a.row, b.row) }
 
-// insert adds an entry that has its row. Cluster and App of a row never change
-// while the entry lives, so its place does not either.
+// insert adds an entry that has its row. Cluster and App of a row never change while the entry
+// exists, so its position does not change either.
 func (s *set) insert(e *entry) {
 	i, _ := slices.BinarySearchFunc(s.entries, e, compareEntries)
 	s.entries = slices.Insert(s.entries, i, e)
@@ -128,8 +128,8 @@ func (s *set) retarget(app types.NamespacedName) (differs bool) {
 	return differs
 }
 
-// attach takes in what search found for an entry's place, and reports whether the
-// resources, or the number of those left out, differ by it.
+// attach adds the finding of search for an entry's delivered Application. It reports whether the
+// resources, or the number of left out resources, differ by it.
 func (s *set) attach(e *entry) (differs bool) {
 	before := e.leftOut()
 	differs = s.detach(e)
@@ -181,7 +181,7 @@ func (s *set) outdated(differs bool) bool {
 }
 
 // know changes the findings of search and the earlier report. differs is true if that changes the
-// resources, or the number of left out ones.
+// resources, or the number of left out resources.
 func (s *set) know(search *findings, remembered *memory) (differs bool) {
 	before, leftOut := s.resources(), s.leftOut()
 	for _, e := range s.entries {
@@ -205,7 +205,7 @@ func (s *set) leftOut() (n int) {
 	return n
 }
 
-// resources returns the union of what the Applications of the set deploy.
+// resources returns the union of the resources that the Applications of the set deploy.
 func (s *set) resources() merge.ResourceList {
 	if s.union == nil {
 		l := s.unite()
@@ -254,7 +254,7 @@ func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 }
 
 // searched returns the findings of search about the Application. If they do not cover its cluster,
-// it returns those of the earlier report, with their age.
+// it returns the findings of the earlier report, with their age.
 func (e *entry) searched(app merge.App, s *set) merge.Search {
 	if e.found != nil {
 		return e.found.result()

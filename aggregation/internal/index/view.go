@@ -14,14 +14,15 @@ import (
 // View is the knowledge about one ApplicationSet at one moment. Rows and resources
 // are shared and never change.
 type View struct {
-	// Rows are sorted by [merge.Compare]; the slice is the caller's own.
+	// Rows are sorted by [merge.Compare]. The slice belongs to the caller.
 	Rows      []*merge.Row
 	Resources merge.ResourceList
 	// LeftOut counts the resources that did not fit into the intermediate report.
 	LeftOut int
 }
 
-// View returns the rows and resources of an ApplicationSet. It is empty if there are none.
+// View returns the rows and resources of an ApplicationSet. It is empty if the ApplicationSet has
+// none.
 func (x *Index) View(key types.NamespacedName) View {
 	v := x.view(key)
 	for _, other := range x.others {

@@ -12,8 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// Compact is the transform of the ManifestWork cache: it puts a [manifestcache.Work] in the
-// place of each ManifestWork, which it trims.
+// Compact is the transform of the ManifestWork cache. It replaces each ManifestWork by a
+// [manifestcache.Work], and trims the ManifestWork.
 var Compact = manifestcache.Transform(nil, count)
 
 // keyOf is the key of a work.
@@ -35,7 +35,7 @@ func belongs(w *manifestcache.Work) bool {
 // (see contract.SafeWorkName).
 const maxPrefix = 170
 
-// setOf returns the ApplicationSet in whose report the work has a row.
+// setOf returns the ApplicationSet with a row for the work in its report.
 func setOf(w *manifestcache.Work) types.NamespacedName {
 	set, _ := w.ApplicationSet()
 	return set

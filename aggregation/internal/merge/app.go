@@ -25,11 +25,11 @@ type App struct {
 	Conditions []v1alpha1.Condition
 }
 
-// Search is what search returns about one Application.
+// Search is the result of search about one Application.
 type Search struct {
 	Conditions []v1alpha1.Condition
-	// StaleSince is since when search gives no trustworthy answer, as RFC 3339; empty
-	// while it does.
+	// StaleSince is the time since which search gives no trustworthy answer, as RFC 3339. It is
+	// empty while search gives one.
 	StaleSince string
 }
 

@@ -40,8 +40,8 @@ func conditions(a App, search []v1alpha1.Condition) []v1alpha1.Condition {
 	return all
 }
 
-// addType appends c unless its type is there already: both sources report the first
-// message of a type, search's cut at 512 characters.
+// addType appends c unless all already has its type. Both sources report the first message of a
+// type. The message from search is cut at 512 characters.
 func addType(all []v1alpha1.Condition, c v1alpha1.Condition) []v1alpha1.Condition {
 	for i := range all {
 		if all[i].Type == c.Type {

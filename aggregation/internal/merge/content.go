@@ -16,7 +16,8 @@ type Content struct {
 	Resources ResourceList
 	Summary   v1alpha1.ReportSummary
 
-	// RowsLeftOut and ResourcesLeftOut did not fit; the summary counts them all the same.
+	// RowsLeftOut and ResourcesLeftOut count rows and resources that did not fit. The summary
+	// includes them.
 	RowsLeftOut, ResourcesLeftOut int
 }
 
@@ -32,14 +33,15 @@ func (c *Content) Statuses() v1alpha1.AppSetStatuses {
 	return s
 }
 
-// Equal reports whether two contents are equal, without the numbers of what was left out.
+// Equal reports whether two contents are equal, except for the numbers of left out rows and
+// resources.
 func (c *Content) Equal(o *Content) bool {
 	return c.Summary == o.Summary &&
 		slices.Equal(c.Resources.refs, o.Resources.refs) && slices.EqualFunc(c.Rows, o.Rows, (*Row).Equal)
 }
 
-// Bytes returns the size of the content as JSON. It is exact if there are rows and resources, and
-// slightly larger otherwise.
+// Bytes returns the size of the content as JSON. It is exact for a content with rows and resources,
+// and slightly larger otherwise.
 func (c *Content) Bytes() int {
 	n := frameBytes(c.Summary) + c.Resources.bytes
 	for _, r := range c.Rows {

@@ -96,7 +96,7 @@ func encode(t *testing.T, c *Content) []byte {
 	return data
 }
 
-// The computed sizes are exactly those of encoding/json, for every character.
+// The computed sizes equal the sizes from encoding/json, for every character.
 func TestBytesAreExact(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

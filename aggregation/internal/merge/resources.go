@@ -38,7 +38,7 @@ func Resources(refs []v1alpha1.ResourceRef) ResourceList {
 	return l
 }
 
-// Refs returns the resources; the caller must not change them.
+// Refs returns the resources. The caller must not change them.
 func (l ResourceList) Refs() []v1alpha1.ResourceRef { return l.refs }
 
 // truncate returns the first resources with at most budget bytes together. A resource that does not
@@ -81,7 +81,7 @@ func (l ResourceList) Only(keep func(i int) bool) ResourceList {
 	return some
 }
 
-// Find returns the place of a resource in Refs.
+// Find returns the index of a resource in Refs.
 func (l ResourceList) Find(ref v1alpha1.ResourceRef) (i int, found bool) {
 	return slices.BinarySearchFunc(l.refs, ref, compareResources)
 }

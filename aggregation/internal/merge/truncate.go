@@ -95,8 +95,8 @@ func (r *Row) addShortened(totals *[len(messageLimits)]int) {
 	}
 }
 
-// savings subtracts from totals what shortening a message to each limit saves. It
-// walks the message once.
+// savings subtracts from totals the bytes that shortening a message to each limit saves. It reads
+// the message once.
 func savings(message string, totals *[len(messageLimits)]int) {
 	const last = len(messageLimits) - 1
 	if len(message) <= messageLimits[last] {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Batch is the changes that one write carries; the zero Batch is none.
+// Batch is the changes that one write carries. The zero Batch has no changes.
 type Batch struct {
 	Changes int
 	First   time.Time // when the first of them arrived
@@ -21,11 +21,11 @@ type pending struct {
 	stormed bool
 }
 
-// history is what is remembered of a report.
+// history is the memory of a report.
 type history struct {
 	writtenAt time.Time     // when its last write was
 	distance  time.Duration // that the next one keeps from it
-	// latency is of the last write that succeeded, latencyBefore of the one before
-	// it: a single one may have met a pause of the server.
+	// latency is the duration of the last write that succeeded, latencyBefore of the previous one.
+	// Both are needed, because a single write may have met a pause of the server.
 	latency, latencyBefore time.Duration
 }

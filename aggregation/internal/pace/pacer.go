@@ -79,8 +79,8 @@ func (p *Pacer) wait(key types.NamespacedName, s *pending) {
 	p.writes += p.last[key].latency
 }
 
-// Written notes that a batch was written. A write that carried no change, to repair
-// what another client did to the report, is no measure of how long writes take.
+// Written notes that a batch was written. A write without a change repairs the report after a write
+// of another client. Such a write does not measure how long writes take.
 func (p *Pacer) Written(key types.NamespacedName, b Batch, now time.Time) {
 	if b.Changes == 0 {
 		return

@@ -43,7 +43,7 @@ func (f *flood) now(now time.Time) float64 {
 	return max(0, f.level-stormRate*now.Sub(f.at).Seconds())
 }
 
-// over returns when the burst is over without further changes, or 0 if there is none.
+// over returns when the burst is over without further changes, or 0 if no burst is in progress.
 func (f *flood) over(now time.Time) time.Duration {
 	excess := f.now(now) - stormBegins
 	if excess <= 0 {
@@ -52,11 +52,13 @@ func (f *flood) over(now time.Time) time.Duration {
 	return max(time.Millisecond, time.Duration(excess/stormRate*float64(time.Second)))
 }
 
-// patience returns how long a burst may delay changes. writes is the duration of one write of each waiting report, one after the other.
+// patience returns how long a burst may delay changes. writes is the duration of one write of each waiting report,
+// one after the other.
 //
-// The cost of a write depends on the size of the report and not on the changes. So a burst costs one write of each report for each delay. That
-// should be a twentieth of the time, which leaves the rest to the changes themselves. The default of three seconds costs little with few or
-// small reports. People also watch a burst, so fifteen seconds is the longest delay.
+// The cost of a write depends on the size of the report and not on the changes. So a burst costs one write of each
+// report for each delay. The writes should take a twentieth of the time, so that the changes themselves have the
+// rest. The default of three seconds costs little with few or small reports. People also watch a burst, so fifteen
+// seconds is the longest delay.
 func (l Limits) patience(writes time.Duration) time.Duration {
 	return min(max(stormShare*writes, stormWaits*l.Interval), stormWaitsMost*l.Interval)
 }

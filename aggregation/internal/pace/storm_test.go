@@ -60,7 +60,7 @@ func TestPacerBoundsWrites(t *testing.T) {
 func TestFloodIsForgotten(t *testing.T) {
 	for name, test := range map[string]struct {
 		why   string
-		every time.Duration // between changes after the storm
+		every time.Duration // between changes after the burst
 		want  time.Duration
 	}{
 		"nothing follows":   {"a storm ends with its changes", time.Hour, 400 * time.Millisecond},

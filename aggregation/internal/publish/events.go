@@ -18,15 +18,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// recorder makes what happens to reports visible, in metrics, Events and the log.
+// recorder reports the changes of reports in metrics, Events and the log.
 type recorder struct {
 	events events.EventRecorder
 	pacer  *pace.Pacer
 	limit  int
 }
 
-// recordMetrics updates the metrics after a reconcile; operation is empty when
-// nothing had to be written.
+// recordMetrics updates the metrics after a reconcile. operation is empty if nothing had to be
+// written.
 func (r *recorder) recordMetrics(key types.NamespacedName, operation string, changes pace.Batch, envelope int, c *merge.Content) {
 	size := envelope + c.Bytes()
 	bytesGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(size))

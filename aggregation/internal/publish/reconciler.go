@@ -39,7 +39,7 @@ type Reconciler struct {
 	limit  int
 
 	tracker *tracker
-	// behind says when to look again while the cache is behind.
+	// behind computes the delay until the next check while the cache is behind.
 	behind   workqueue.TypedRateLimiter[reconcile.Request]
 	recorder recorder
 }
@@ -94,7 +94,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, ch
 
 	view := r.index.View(key)
 	if report == nil && len(view.Rows) == 0 {
-		return true, nil // nothing of it is pulled
+		return true, nil // it has no pulled Application
 	}
 	if report == nil {
 		return true, r.create(ctx, key, view, changes)
@@ -189,8 +189,8 @@ func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have 
 	return nil
 }
 
-// recordWrite keeps a report as it was written; before is how many rows it left out
-// until then.
+// recordWrite keeps a report as it was written. before is the number of rows that the report left
+// out until then.
 func (r *Reconciler) recordWrite(ctx context.Context, key types.NamespacedName, report *v1alpha1.MulticlusterApplicationSetReport, content merge.Content, before int) {
 	meta := Metadata()
 	meta.ObjectMeta = report.ObjectMeta
@@ -214,7 +214,7 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key types.NamespacedN
 		return false, err
 	}
 	if !gone {
-		return false, nil // it was created just now; the cache will have it in a moment
+		return false, nil // it was created just now, and will be in the cache soon
 	}
 	r.tracker.forget(key)
 	r.index.Forget(key)
@@ -223,8 +223,9 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key types.NamespacedN
 	return true, nil
 }
 
-// prune removes the report of an ApplicationSet that the API server says is gone; an error is no
-// such answer. Report is the metadata of the report that was seen, nil when there is none.
+// prune removes the report of an ApplicationSet if the API server confirms that the ApplicationSet
+// does not exist. An error is no confirmation. report is the metadata of the observed report, or
+// nil if no report exists.
 func (r *Reconciler) prune(ctx context.Context, key types.NamespacedName, report *metav1.PartialObjectMetadata) (gone, deleted bool, err error) {
 	err = r.live.Get(ctx, key, argocd.ApplicationSetMetadata())
 	switch {
@@ -235,7 +236,8 @@ func (r *Reconciler) prune(ctx context.Context, key types.NamespacedName, report
 	case report == nil:
 		return true, false, nil
 	}
-	// Only the report that was seen: one that was created since is another client's.
+	// Only the observed report is deleted. If a report was created since then, it belongs to
+	// another client.
 	err = r.writer.Delete(ctx, report, client.Preconditions{UID: &report.UID, ResourceVersion: &report.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return true, false, fmt.Errorf("delete report: %w", err)

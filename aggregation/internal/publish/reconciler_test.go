@@ -38,7 +38,7 @@ type server struct {
 	client.Client
 	report  v1alpha1.MulticlusterApplicationSetReport
 	applied int
-	refuse  error // the error of a write that succeeds all the same
+	refuse  error // the error of a write that succeeds nevertheless
 }
 
 func (s *server) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
@@ -98,7 +98,7 @@ func (c *lateCache) Get(_ context.Context, _ client.ObjectKey, into client.Objec
 	return nil
 }
 
-// bench is a reconciler whose report is written and agrees with the index.
+// bench is a reconciler with a report that is written and agrees with the index.
 type bench struct {
 	t      *testing.T
 	server *server

@@ -37,8 +37,8 @@ func Metadata() *metav1.PartialObjectMetadata {
 }
 
 // readReport reads a report with its content. nil means that it does not exist. The schema of a
-// report does not restrict its rows, so another client may have written an invalid one. Then there
-// is no content, and the report has to be written again.
+// report does not restrict its rows, so another client may have written an invalid report. Then the
+// result has no content, and the report has to be written again.
 func readReport(ctx context.Context, live client.Reader, key types.NamespacedName) (*storedReport, *v1alpha1.AppSetStatuses, error) {
 	var report v1alpha1.MulticlusterApplicationSetReport
 	err := live.Get(ctx, key, &report)
@@ -98,7 +98,7 @@ func metadataFor(key types.NamespacedName, meta *metav1.ObjectMeta, content *mer
 	return next, !maps.Equal(next.Labels, meta.Labels) || !maps.Equal(next.Annotations, meta.Annotations)
 }
 
-// envelopeBytes estimates, from above, what a report takes in addition to its content.
+// envelopeBytes estimates, from above, the bytes that a report takes in addition to its content.
 func envelopeBytes(meta *metav1.ObjectMeta) int {
 	data, err := json.Marshal(meta)
 	if err != nil {
@@ -107,8 +107,8 @@ func envelopeBytes(meta *metav1.ObjectMeta) int {
 	return len(data) + envelopeReserve
 }
 
-// envelopeReserve is room for kind and API version, for annotations that will be added, and for
-// what the API server adds to the metadata of a new report.
+// envelopeReserve is room for kind and API version, and for annotations that will be added. It is
+// also room for the metadata that the API server adds to a new report.
 const envelopeReserve = 2048
 
 // leftOut returns the number of rows that a report does not have.

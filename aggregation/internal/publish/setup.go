@@ -27,7 +27,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
-// Options of [Setup].
+// Options are the options of [Setup].
 type Options struct {
 	// SizeLimit bounds a report, in bytes as the API server stores it.
 	SizeLimit int
@@ -66,7 +66,8 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		},
 	}
 	news := predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
-	// The deletion is recorded here, because a request does not carry the UID of what was deleted.
+	// The deletion is recorded here, because a request does not carry the UID of the deleted
+	// report.
 	deletions := predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		r.tracker.recordDeletion(client.ObjectKeyFromObject(e.Object), e.Object.GetUID())
 		return true

@@ -12,13 +12,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 )
 
-// storedReport is a report as it is on the API server, as this process last read or wrote it.
+// storedReport is a report on the API server, as this process last read or wrote it.
 type storedReport struct {
 	meta *metav1.PartialObjectMetadata
 	// own is true if aggregation manages the report (see [isOwn]).
 	own bool
-	// content is its content. rewrite is true if it also has fields that we never write, so that it
-	// has to be written again, whatever the content is.
+	// content is the report's content. rewrite is true if the report also has fields that we never
+	// write. Then it has to be written again, whatever the content is.
 	content merge.Content
 	rewrite bool
 }
@@ -31,7 +31,7 @@ type tracker struct {
 	// cache of this process.
 	loaded map[types.NamespacedName]struct{}
 	// deleted are the last reports with an observed deletion. The response to a write may arrive
-	// after the deletion of what it wrote.
+	// after the deletion of the written report.
 	deleted map[types.NamespacedName]types.UID
 	// foreign are the reports that have an ApplicationSet's name and that aggregation does not manage.
 	foreign map[types.NamespacedName]types.UID
@@ -99,7 +99,7 @@ func (t *tracker) setForeign(key types.NamespacedName, uid types.UID) (became bo
 	return became
 }
 
-// forget drops what is known about the report of an ApplicationSet that is gone.
+// forget drops the data about the report of an ApplicationSet that does not exist any more.
 func (t *tracker) forget(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// Application is what is kept of a hub Application in rendered mode.
+// Application has the fields that are kept of a hub Application in rendered mode.
 type Application struct {
 	Namespace, Name, resourceVersion string
 	uid                              types.UID
@@ -37,9 +37,9 @@ func (a *Application) GetObjectMeta() metav1.Object {
 
 var _ metav1.ObjectMetaAccessor = &Application{}
 
-// Compact is the transform of the Applications' cache: it puts an [Application] in
-// the place of each, with what tenants and Argo CD wrote bounded. Anything else it
-// returns as it is.
+// Compact is the transform of the Applications' cache. It replaces each of them by an
+// [Application], and limits the values that tenants and Argo CD wrote. It returns anything else
+// unchanged.
 func Compact(object any) (any, error) {
 	full, ok := object.(*argocd.Application)
 	if !ok {
@@ -70,8 +70,8 @@ func target(spec json.RawMessage) string {
 	return s.Destination.Namespace
 }
 
-// read returns from an Application's status what a managed cluster would report about a pulled one,
-// with the same limits, and the name of its ManifestWork.
+// read converts an Application's status to the report of a managed cluster about a pulled
+// Application, with the same limits. It also returns the name of the ManifestWork.
 func read(raw json.RawMessage, rejected *contract.Rejected) (feedback contract.Feedback, work string) {
 	var s struct {
 		Health struct{ Status string }

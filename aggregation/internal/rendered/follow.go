@@ -27,14 +27,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// The right to list and watch Applications is no marker here: it would be granted
-// where rendered mode is not in use, too. deploy/components/rendered grants it.
+// The right to list and watch Applications is no marker here, because a marker would grant it
+// without rendered mode, too. deploy/components/rendered grants it.
 
 var selector = labels.SelectorFromSet(labels.Set{contract.RenderedLabel: "true"})
 
 // source returns where the events of Applications come from.
 func source(config *rest.Config) (slim.Source, error) {
-	// An Application as far as [Compact] reads it.
+	// slimApplication has the fields of an Application that [Compact] reads.
 	type slimApplication struct {
 		Metadata slim.Meta       `json:"metadata"`
 		Spec     json.RawMessage `json:"spec"`
@@ -65,7 +65,7 @@ const Patience = time.Minute
 // CustomResourceDefinition.
 const retry = 30 * time.Second
 
-// NewFollower returns what feeds rows; clusters is a cache of ManagedClusters. Usually
+// NewFollower returns a Follower that feeds rows. clusters is a cache of ManagedClusters. Usually
 // patience is [Patience].
 func NewFollower(config *rest.Config, rows *Rows, clusters cache.Cache, patience time.Duration, log logr.Logger) (*Follower, error) {
 	source, err := source(config)
@@ -154,7 +154,7 @@ func handler[T any](set func(T), gone func(types.NamespacedName)) toolscache.Res
 		DeleteFunc: func(object any) {
 			key, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
 			if err != nil {
-				return // neither an object nor the mark of a lost one: nothing that an informer sends
+				return // neither an object nor the mark of a lost object, so no informer sends it
 			}
 			if namespace, name, err := toolscache.SplitMetaNamespaceKey(key); err == nil {
 				gone(types.NamespacedName{Namespace: namespace, Name: name})

@@ -32,7 +32,7 @@ type Rows struct {
 type entry struct {
 	application *Application
 	row         *merge.Row
-	seen        status.Observation // only what [status.FillTransientGaps] reads of it
+	seen        status.Observation // only the fields that [status.FillTransientGaps] reads
 }
 
 // cluster is one ManagedCluster and the Applications on it.

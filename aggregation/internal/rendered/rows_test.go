@@ -69,7 +69,7 @@ func TestRows_haveTheFormOfPulledOnes(t *testing.T) {
 	expect(t, "an operation and a revision that are missing for a moment stay", row.OperationStatePhase+" "+row.SyncRevision, "Succeeded 53e28ff2")
 }
 
-// Aggregation does not know the namespace of the hub's Argo CD, so it takes the ManifestWork's name from
+// aggregation does not have the namespace of the hub's Argo CD. So it takes the ManifestWork's name from
 // the resources in the Application's status.
 func TestRows_nameTheWorkThatArgoCDLists(t *testing.T) {
 	r, _ := spied()

@@ -69,7 +69,7 @@ func BenchmarkWrite(b *testing.B) {
 var revisions atomic.Int64
 
 // cost is the cost of many turns of a way. The server also collects garbage in turns of other ways, so a
-// single turn shows little. The allocated bytes show what the collection will cost.
+// single turn shows little. The allocated bytes show the later cost of the collection.
 type cost struct {
 	writes    int
 	cpu       time.Duration

@@ -1,10 +1,10 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command page runs a fleet whose argocd-server shows pulled Applications, for the tests of Argo CD's page in
-// a browser (e2e/ui). It prints one line of JSON when it is ready, and ends at the end of its standard input.
-// The lines "away CLUSTER", "back CLUSTER" and "drift CLUSTER" are commands. It answers each command with a
-// line "done".
+// Command page runs a fleet with an argocd-server that shows pulled Applications, for the tests of Argo CD's
+// page in a browser (e2e/ui). It prints one line of JSON when it is ready, and ends at the end of its
+// standard input. The lines "away CLUSTER", "back CLUSTER" and "drift CLUSTER" are commands. It answers each
+// command with a line "done".
 package main
 
 import (

@@ -25,7 +25,7 @@ var (
 	ErrUnresolved = errors.New("access is not resolved")
 )
 
-// Grant is what a caller may read.
+// Grant is the set of clusters that a caller may read.
 type Grant struct {
 	// Everything is true if the caller has all permissions. Such a caller may also read the hub's objects.
 	Everything bool
@@ -37,7 +37,7 @@ type Grant struct {
 
 // Reviewer authenticates callers.
 type Reviewer interface {
-	// Review returns what the caller with a token may read of clusters. The error is [ErrInvalidToken] for a
+	// Review returns the grant for clusters of the caller with a token. The error is [ErrInvalidToken] for a
 	// token of no account, [ErrUnresolved], or another error if the token could not be reviewed.
 	Review(ctx context.Context, token string, clusters []string) (Grant, error)
 }

@@ -18,7 +18,7 @@ func uid(cluster string, object metav1.Object) string {
 	return cluster + "/" + string(object.GetUID())
 }
 
-// objectRow returns the row of an object: the columns of every kind, and further ones that the
+// objectRow returns the row of an object: the columns of every kind, and further columns that the
 // product reads. The real collector has more, mainly of workloads.
 func objectRow(cluster, plural string, object *unstructured.Unstructured) table.Row {
 	group, version, grouped := strings.Cut(object.GetAPIVersion(), "/")

@@ -47,7 +47,7 @@ func (w *world) said(word string, debug bool) []string {
 	return lines
 }
 
-// TestQuiet polls unchanged data again and again, and resourcesync must write no file.
+// TestQuiet polls unchanged data repeatedly, and resourcesync must write no file.
 func TestQuiet(t *testing.T) {
 	w := prepare(t, fleet)
 	w.holdClusters()

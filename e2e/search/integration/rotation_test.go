@@ -26,7 +26,8 @@ func TestTokenRotation(t *testing.T) {
 	w.eventually("search is still read", hasCondition)
 }
 
-// TestTokenRevoked revokes the token before a new one exists. The reports show stale data until then.
+// TestTokenRevoked revokes the token before a new token exists. The reports show stale data until
+// then.
 func TestTokenRevoked(t *testing.T) {
 	w := start(t)
 	from := w.polled()

@@ -15,7 +15,7 @@ type View struct {
 	sees  func(*entry) bool
 }
 
-// Scope is what a caller may read.
+// Scope is the set of clusters that a caller may read.
 type Scope struct {
 	// Everything also includes the hub's own objects.
 	Everything bool
@@ -24,7 +24,7 @@ type Scope struct {
 	// Clusters includes single clusters.
 	Clusters map[string]bool
 	// PseudoNodeFirst makes the service treat the first managed cluster as the hub. A Managed caller then
-	// gets the hub's objects, and not those of that cluster.
+	// gets the hub's objects, and not the objects of that cluster.
 	PseudoNodeFirst bool
 	// Hidden lists clusters that no caller may read.
 	Hidden map[string]bool

@@ -3,7 +3,7 @@
 
 //go:build tools
 
-// Package next pins an Argo CD that is newer than the newest one that is built here. Only its
+// Package next pins an Argo CD that is newer than the newest Argo CD that is built here. Only its
 // CustomResourceDefinitions and manifests are used.
 package next
 

@@ -42,7 +42,7 @@ func (p *platform) bindFlags(f *flag.FlagSet) {
 	f.StringVar(&p.executor, "executor", "", "NAMESPACE/NAME of the ServiceAccount on the managed cluster whose rights limit what is applied; empty: the work agent's own rights")
 }
 
-// options checks the flags and returns what they mean for the works.
+// options checks the flags and returns the options for the works.
 func (p *platform) options() (o wrap.Options, secretsAllowed bool, err error) {
 	limit, err := resource.ParseQuantity(p.sizeLimit)
 	if err != nil || limit.Value() < 1024 || limit.Value() > 1<<20 {
@@ -70,7 +70,7 @@ func (p *platform) options() (o wrap.Options, secretsAllowed bool, err error) {
 func generate(ctx context.Context, args []string, getenv func(string) string, out io.Writer) error {
 	var p platform
 	flags := flag.NewFlagSet("generate", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // one line is what Argo CD shows
+	flags.SetOutput(io.Discard) // Argo CD shows one line
 	p.bindFlags(flags)
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(os.Stderr)
@@ -133,8 +133,8 @@ func (p *platform) application(o *wrap.Options, getenv func(string) string) (s s
 	return source.Source{Dir: dir, Path: getenv("ARGOCD_APP_SOURCE_PATH"), Application: o.Application, Parameters: params}, err
 }
 
-// write prints documents without a separator between them: the cmp-server takes
-// what begins with a brace for a stream of JSON, which has none.
+// write prints documents without a separator between them, because the cmp-server takes output that
+// begins with a brace for a stream of JSON. Such a stream has no separators.
 func write(out io.Writer, works []wrap.Work) error {
 	var buffer bytes.Buffer
 	for i := range works {

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 const namespace = `{"name":"namespace","string":"guestbook"}`
 
-// golden has the sources whose ManifestWorks are in testdata/NAME.json.
+// golden has the sources of the ManifestWorks in testdata/NAME.json.
 var golden = map[string]application{
 	"directory": {path: "guestbook", parameters: `[` + namespace + `,{"name":"create-namespace","string":"true"}]`},
 	"helm": {path: "chart", name: "team_guestbook", args: []string{"--executor=guestbook/deployer"}, parameters: `[` + namespace +
@@ -109,7 +109,7 @@ func TestGenerate_leavesOut(t *testing.T) {
 const configMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}}"
 
 // An error is one line on stderr, which Argo CD shows. Nothing is printed to stdout, because Argo CD would
-// prune what is missing in the output.
+// prune the objects that are missing in the output.
 func TestRefusals(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command plugin is the config management plugin of rendered mode. Argo CD's repo-server starts it once for each Application and commit, so it is
-// small and uses no API server.
+// Command plugin is the config management plugin of rendered mode. Argo CD's repo-server starts it once for each
+// Application and commit, so it is small and uses no API server.
 //
 //	plugin install DIR   copies itself to DIR/plugin, for an image without cp
 //	plugin generate      prints ManifestWorks for the source in the working folder
@@ -20,7 +20,7 @@ import (
 
 const usage = "usage: plugin install DIR | plugin generate [flags]"
 
-// maxMessage bounds what Argo CD shows of an error, in bytes.
+// maxMessage limits the error text that Argo CD shows, in bytes.
 const maxMessage = 1024
 
 func main() {

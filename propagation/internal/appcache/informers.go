@@ -69,9 +69,10 @@ func NewIndex(ctx context.Context, c cache.Cache) (*manifestcache.Index, error) 
 	return manifestcache.NewIndex(works), nil
 }
 
-// NewClient returns the client of the manager. To create a ManifestWork, it does not have the API
-// server send the object back, which is a large part of what the first delivery to a fleet costs.
-// It reads ManifestWorks from the API server, because the cache does not keep them whole.
+// NewClient returns the client of the manager. When it creates a ManifestWork, the API server does
+// not send the object back. Those responses would be a large part of the cost of the first delivery
+// to a fleet. It reads ManifestWorks from the API server, because the cache does not keep them
+// whole.
 func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	if options.Cache != nil {
 		options.Cache.DisableFor = append(options.Cache.DisableFor, &workv1.ManifestWork{})

@@ -64,9 +64,9 @@ func Conditions(status json.RawMessage) ([]Condition, error) {
 	return conditions, nil
 }
 
-// Merge replaces the conditions that owned accepts by the desired ones. Foreign conditions, and
-// owned ones that do not change, keep their position and their bytes. If a condition is new, or its
-// message differs, it gets now as lastTransitionTime, unless it has one. That time has whole
+// Merge replaces the conditions that owned accepts by the desired ones. Foreign conditions and
+// unchanged owned conditions keep their position and their bytes. If a condition is new, or its
+// message differs, it gets now as lastTransitionTime, unless it has one. The time has whole
 // seconds, as the API server stores it. changed is false if the result equals current. The types in
 // want must be unique.
 func Merge(current []Condition, owned func(conditionType string) bool, want []Condition, now time.Time) (merged []Condition, changed bool) {

@@ -10,7 +10,7 @@ import (
 	"maps"
 )
 
-// Fields are the desired members of a status, with the semantics of a JSON merge patch: a nested
+// Fields are the desired members of a status, with the semantics of a JSON merge patch. A nested
 // Fields is merged, nil removes the member, and any other value replaces it. Members that are not
 // named stay.
 type Fields map[string]any

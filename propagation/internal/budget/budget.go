@@ -37,7 +37,7 @@ const (
 	// firstRetry and lastRetry are the delays before an evaluation that could not be stored is
 	// repeated.
 	firstRetry, lastRetry = time.Second, 10 * time.Second
-	// saveEvery is the shortest time between two writes of what tenants and permissions change.
+	// saveEvery is the shortest time between two writes of changes by tenants and permissions.
 	saveEvery = 10 * time.Second
 )
 
@@ -62,7 +62,8 @@ type Budget struct {
 	reconciled map[types.NamespacedName]bool
 	ledger     *ledger
 	sets       sets
-	// said is true if the sets have to be stored. dirty is when the oldest unsaved note changed.
+	// said is true if the sets of ApplicationSets have to be stored. dirty is when the oldest
+	// unsaved note changed.
 	said  bool
 	dirty time.Time
 	// restored is true once the stored memory is loaded.
@@ -258,9 +259,9 @@ func (b *Budget) report(ctx context.Context, err error, again bool) []types.Name
 	return b.ledger.waiting()
 }
 
-// step loads what is stored, evaluates, and stores the result before it takes effect. It returns
-// the Applications with a new decision, and the delay until the next evaluation. A delay of 0 waits
-// for a change.
+// step loads the stored state, evaluates the removals, and stores the result before it takes
+// effect. It returns the Applications with a new decision, and the delay until the next evaluation.
+// A delay of 0 waits for a change.
 func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, after time.Duration, err error) {
 	if err := b.restoreOnce(ctx); err != nil {
 		return nil, 0, err
@@ -323,7 +324,7 @@ func (b *Budget) restoreOnce(ctx context.Context) error {
 	return b.restore(ctx)
 }
 
-// restore loads what is stored. The annotation of an existing ApplicationSet takes precedence.
+// restore loads the stored state. The annotation of an existing ApplicationSet takes precedence.
 func (b *Budget) restore(ctx context.Context) error {
 	m, err := b.store.load(ctx)
 	if err != nil {
@@ -357,7 +358,8 @@ func (b *Budget) restore(ctx context.Context) error {
 }
 
 // save stores the result of an evaluation before it takes effect. Other changes are stored every
-// ten seconds at most. It returns the delay until they have to be stored, or 0 if there are none.
+// ten seconds at most. It returns the delay until they have to be stored, or 0 without such
+// changes.
 func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error) {
 	now := b.now()
 	b.mu.Lock()
@@ -392,7 +394,8 @@ func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error)
 	return 0, errors.Join(err, b.restore(ctx)) // another leader may have written
 }
 
-// due returns when the next unsaved change has to be stored. waits is false if there is none.
+// due returns when the next unsaved change has to be stored. waits is false if all changes are
+// stored.
 func (b *Budget) due() (at time.Time, waits bool) {
 	at = b.store.last.Add(saveEvery)
 	if !b.said {

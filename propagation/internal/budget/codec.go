@@ -83,7 +83,8 @@ func decodeRecords(text string) (laneRecords, error) {
 // workNotes are the notes of ManifestWorks by UID.
 type workNotes map[types.UID]decide.Note
 
-// clocks are the permissions whose loss is timed. A clock's position is its bit in the stored form.
+// clocks are the causes of a removal for which a note has a time: the lost permissions, and a missing
+// Application. A clock's position is its bit in the stored form.
 var clocks = []decide.Why{decide.NotBound, decide.ProjectNotAllowed, decide.NamespaceNotAllowed, decide.LocalCluster, decide.ApplicationGone}
 
 // storedGroup is the stored form of the notes of one group.

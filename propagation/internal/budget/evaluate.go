@@ -24,9 +24,9 @@ type Settings struct {
 	Gather time.Duration
 }
 
-// Removals are evaluated when none has joined for a while. The ApplicationSet controller deletes
-// about twenty Applications a second, and a busy hub far fewer. A fixed time would take the first
-// part of a mass deletion for all of it.
+// Removals are evaluated when no removal has joined for a while. The ApplicationSet controller
+// deletes about twenty Applications a second, and a busy hub far fewer. With a fixed time, the
+// first part of a mass deletion would count as the whole.
 const (
 	// gather is that time while a lane has no more removals than it may always lose.
 	gather = time.Second
@@ -100,8 +100,8 @@ func (t *tally) add(other tally) {
 	t.pending, t.due = t.pending+other.pending, t.due+other.due
 }
 
-// tallies are the removals of a lane: limited ones count for the limits of the lane and of the hub,
-// approved ones only for the hub's.
+// tallies are the removals of a lane. Limited removals count for the limits of the lane and of the
+// hub. Approved removals count only for the limit of the hub.
 type tallies struct{ limited, approved tally }
 
 func (t *tallies) all() (sum tally) {
@@ -214,7 +214,8 @@ func (b *evaluator) ofLane(lane decide.Lane, t *tallies) verdict {
 }
 
 // over reports whether a hold ends by itself. It ends if no removal is left. It also ends if the
-// removals, with those of the window, are within the limit and the lane has been quiet.
+// lane has been quiet and its removals, together with the removals in the window, are within the
+// limit.
 func (b *evaluator) over(of limit.Limit, lane decide.Lane, t tally) bool {
 	if of.Off() || t.pending == 0 {
 		return true
@@ -283,9 +284,9 @@ func (b *evaluator) free(kind decide.LaneKind) {
 	b.verdicts[hub] = allowed
 }
 
-// held returns the record of the hub without lanes that have no removals left. The hub's hold ends
-// if three conditions are met: no more removals are left than any group may lose, they are within
-// the limit together with those of the window, and no lane changes.
+// held returns the record of the hub without lanes that have no removals left. The hold of the hub
+// ends if no lane changes, no more removals are left than any group may lose, and the removals are
+// within the limit. The removals in the window count for the limit.
 func (b *evaluator) held(hub decide.Lane) laneRecord {
 	record := b.out.records[hub]
 	if record.Held == nil {
@@ -340,8 +341,8 @@ func (b *evaluator) withdrawn(of limit.Limit, lane decide.Lane) (n, most int) {
 	return b.out.records[lane].withdrawn(b.settings.Window, b.now), of.Of(b.most(lane))
 }
 
-// most returns the highest known number of deliveries in the window: the present one, or one that
-// was recorded with a removal.
+// most returns the highest known number of deliveries in the window: the present number, or a
+// number that was recorded with a removal.
 func (b *evaluator) most(lane decide.Lane) int {
 	return max(b.deliveries(lane), b.out.records[lane].deliveries(b.settings.Window, b.now))
 }

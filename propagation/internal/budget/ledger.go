@@ -80,8 +80,8 @@ func newLedger(settings Settings) *ledger {
 	}
 }
 
-// restore loads what is stored. A restored clock counts for half a grace period at most, because
-// the permission may have returned while no process was running.
+// restore loads the stored records and notes. A restored clock counts for half a grace period at
+// most, because the permission may have returned while no process was running.
 func (l *ledger) restore(records laneRecords, notes workNotes, now time.Time, grace time.Duration) {
 	l.records = records
 	for uid, note := range notes {
@@ -188,7 +188,7 @@ func endOf(f *decide.Fate, before *plannedEnd, now time.Time) *plannedEnd {
 // a work stays on its cluster.
 func sameLane(a, b decide.Lane) bool { return a == b || a.Kind == b.Kind && a.Kind.OfCluster() }
 
-// compare records what has changed about a removal.
+// compare records the changes of a removal.
 func (l *ledger) compare(before, after *plannedEnd, now time.Time) {
 	switch {
 	case before == nil && after == nil:

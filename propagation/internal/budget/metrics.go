@@ -10,7 +10,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
-// These are values of the metric label that says what holds removals.
+// These are values of the metric label for the cause that holds removals.
 const (
 	heldByLimit    = "limit"
 	heldByHub      = "hub"

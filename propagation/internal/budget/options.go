@@ -16,7 +16,7 @@ type Options struct {
 	// Namespace is where propagation runs. The annotation of that Namespace applies to the whole
 	// hub, and the memory is stored in it. Without a Namespace nothing is stored.
 	Namespace string
-	// Prepare plans every Application once, so that the first evaluation knows all removals. It
+	// Prepare plans every Application once, so that the first evaluation has all removals. It
 	// returns how long to wait for the remaining Applications, or 0 when all are planned.
 	Prepare func(ctx context.Context, started time.Time) (wait time.Duration, err error)
 	// OnCluster counts the ManifestWorks on a cluster.

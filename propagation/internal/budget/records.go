@@ -12,8 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
-// holding is why and since when removals are held. Its figures are those of the beginning, so that
-// the report of a hold does not change while it lasts.
+// holding has the cause and the start of a hold. Its figures do not change after the hold has
+// begun, so that the report of the hold stays the same while it lasts.
 type holding struct {
 	Since time.Time `json:"since"`
 	// Pending of Deliveries would have been removed within the window. Limit was the highest number
@@ -46,7 +46,7 @@ type laneRecords map[decide.Lane]laneRecord
 const perWindow = 20
 
 // counts reports whether a count is in the window. A count in the future comes from a clock that
-// differs: it counts as long as any other.
+// differs. It counts as long as any other.
 func (c count) counts(window time.Duration, now time.Time) bool {
 	return now.Sub(c.at) < window+window/perWindow && c.at.Sub(now) < window
 }

@@ -19,8 +19,8 @@ import (
 // they expire. Without them, deleting an ApplicationSet would end the hold on its Applications.
 type sets map[decide.Group]string
 
-// observe replaces the value of an ApplicationSet by the one that it has now, and reports whether
-// it differs.
+// observe replaces the recorded value of an ApplicationSet by its present value, and reports
+// whether they differ.
 func (s sets) observe(set decide.Group, value string, now time.Time) (changed bool) {
 	before := s[set]
 	if r := overrideOf(set, value, now); r.Word.Keeps() && !r.Until.IsZero() {

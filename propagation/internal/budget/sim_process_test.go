@@ -518,7 +518,8 @@ func (s *spoke) apply(k *work) {
 	s.loads[k.truth] = true
 }
 
-// finalize removes what a work has applied, according to the spec that was applied last.
+// finalize removes the objects that a work has applied, according to the spec that was applied
+// last.
 func (w *world) finalize(s *spoke, k *work) {
 	seen := s.seen[k.uid()]
 	delete(s.seen, k.uid())

@@ -194,7 +194,7 @@ type work struct {
 	made    types.UID
 }
 
-// content is what a work delivers, as far as the simulation checks it.
+// content is the part of a work's delivery that the simulation checks.
 type content struct {
 	cascade, automated bool
 	revision, project  string

@@ -17,8 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// storeName is the ConfigMap in propagation's namespace with everything that has to survive a
-// restart: the records of lanes, the notes of works, and the overrides of ApplicationSets.
+// storeName is the ConfigMap in propagation's namespace with the state that has to survive a
+// restart. It contains the records of lanes, the notes of works, and the overrides of
+// ApplicationSets.
 const (
 	storeName = "multicluster-integrations-deletion-budget"
 	lanesKey  = "lanes"
@@ -33,7 +34,7 @@ const (
 
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=configmaps,verbs=get;create;update
 
-// memory is what is stored.
+// memory is the content of the store.
 type memory struct {
 	records laneRecords
 	// notes are all notes of works. If they do not fit, only the essential ones are stored.
@@ -45,7 +46,7 @@ type memory struct {
 type store struct {
 	client    client.Client
 	live      client.Reader
-	namespace string // "": nothing is stored
+	namespace string // "" to store nothing
 	written   *corev1.ConfigMap
 	// last is the time of the last write.
 	last time.Time
@@ -57,8 +58,9 @@ func (s *store) object() *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: storeName}}
 }
 
-// load reads the memory. Damaged data is lost: holds are decided again from what is on the hub.
-// Lost records cost at most one window. Lost notes cost what was allowed, and half a grace period.
+// load reads the memory. Damaged data is lost: holds are decided again from the objects on the hub.
+// Lost records cost at most one window. Lost notes cost the removals that were allowed, and half a
+// grace period.
 func (s *store) load(ctx context.Context) (memory, error) {
 	m := memory{records: laneRecords{}, notes: workNotes{}, sets: sets{}}
 	if s.namespace == "" {
@@ -101,7 +103,7 @@ func (s *store) load(ctx context.Context) (memory, error) {
 	return m, nil
 }
 
-// save writes the memory if it differs from what is stored. The error is a conflict if another
+// save writes the memory if it differs from the stored content. The error is a conflict if another
 // client has written or deleted the ConfigMap since load.
 func (s *store) save(ctx context.Context, m memory, now time.Time) error {
 	if s.namespace == "" {

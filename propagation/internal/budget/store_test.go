@@ -95,7 +95,7 @@ func TestStore_hasOneWriter(t *testing.T) {
 	}
 }
 
-// The store does not write again what is already stored, also after a restart.
+// The store does not write stored content again, also after a restart.
 func TestStore_writesDifferences(t *testing.T) {
 	ctx, namespace := context.Background(), newNamespace(t, "differences")
 	m := fleet(30, 3, 10)

@@ -130,7 +130,7 @@ func (w *world) override(lane decide.Lane, g decide.Group) decide.Override {
 	}
 }
 
-// look reconciles an Application: it plans, and deletes an allowed work.
+// look reconciles an Application. It plans, and deletes an allowed work.
 func (w *world) look(uid types.UID) {
 	d := w.live[uid]
 	p := w.plan(uid, d)

@@ -31,7 +31,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// Version of this module; a release changes it here.
+// Version is the version of this module. A release changes it here.
 const Version = "0.1.0"
 
 // initialStatusTimeout is how long a managed cluster may take to report on a new Application before
@@ -57,7 +57,8 @@ type Command struct {
 	Deliver  deliver.Options
 }
 
-// ArgoCDNamespaces returns the namespaces of the hub's Argo CDs, first the one of the Applications.
+// ArgoCDNamespaces returns the namespaces of the hub's Argo CDs. The namespace of the Applications
+// is the first.
 func (c *Command) ArgoCDNamespaces() []string { return c.argocd }
 
 // New returns the command with its defaults.

@@ -7,9 +7,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 )
 
-// Decide returns what becomes of an Application and of each of its ManifestWorks. First it checks,
-// for each work, whether the work may be where it is. Then it applies what the Application asks for
-// to the works that may stay.
+// Decide returns the decisions about an Application and about each of its ManifestWorks. First it
+// checks, for each work, whether the work may be where it is. Then it compares the works that may
+// stay with the delivery that the Application asks for.
 func Decide(f Facts) Plan {
 	d := newDecision(f)
 	for _, s := range d.subjects {
@@ -32,7 +32,8 @@ func Decide(f Facts) Plan {
 	return d.plan
 }
 
-// permitted checks the permissions of the place of the work, whatever the Application asks for.
+// permitted checks the permissions of the work's cluster and namespace, whatever the Application
+// asks for.
 func (s *subject) permitted() {
 	w, t := s.work, s.fate
 	switch {

@@ -8,7 +8,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Speaker is a kind of object whose annotation or claim can delay a change of a delivery.
+// Speaker is a kind of object that can delay a change of a delivery, by an annotation or a claim.
 type Speaker int
 
 // Tenants write Applications and ApplicationSets. Administrators write Namespaces. The agent writes
@@ -79,8 +79,8 @@ func (s *subject) paused(change Change) policy.Pause {
 	return pauseOn(s.facts, s.work.Cluster, s.set(), change)
 }
 
-// delay returns what delays the removal of a work. A hold does not delay the removal of a shared
-// work, because no workload is lost. A pause does.
+// delay returns the cause that delays the removal of a work. A hold does not delay the removal of a
+// shared work, because no workload is lost. A pause does.
 func (s *subject) delay() Delay {
 	if s.shared && s.fate.Why != NeverApplied {
 		return Delay{}

@@ -27,11 +27,11 @@ type Facts struct {
 	Application *argocd.Application
 	// GoneSince is when the ledger first had the Application as deleted, or the zero time.
 	GoneSince time.Time
-	// Owner has the annotations of the ApplicationSet. It is nil if the Application names none, or
-	// one that was deleted and has left no override.
+	// Owner has the annotations of the ApplicationSet. It is nil if the Application names no
+	// ApplicationSet. It is also nil if the ApplicationSet was deleted and has left no override.
 	Owner *Words
-	// Namespace has the annotations of the Application's Namespace, Hub those of propagation's
-	// Namespace.
+	// Namespace has the annotations of the Application's Namespace. Hub has the annotations of
+	// propagation's Namespace.
 	Namespace, Hub Words
 	// Target is the cluster that the Application names.
 	Target Cluster
@@ -40,7 +40,8 @@ type Facts struct {
 	// Project is the AppProject on the hub that the Application names. Default is the AppProject
 	// "default" on the hub. Either is nil if it does not exist.
 	Project, Default *argocd.AppProject
-	// ProjectProblem is what is invalid in the global projects of the hub's Argo CD, or "".
+	// ProjectProblem describes an invalid setting in the global projects of the hub's Argo CD, or
+	// is "".
 	ProjectProblem string
 	// HasAgent is true if the target has an argocd-agent. ByAgent names the argocd-agent that also
 	// delivers the Application, or is "".
@@ -53,11 +54,12 @@ type Facts struct {
 	// [request.Known.Refreshing] was first observed to be done, or the zero time.
 	Request     request.Known
 	RefreshDone time.Time
-	// StatusProblem is what is malformed in the Application's status, or "". The state of its
-	// request is then unknown, so that nothing may be written.
+	// StatusProblem describes a malformed value in the Application's status, or is "". The state of
+	// its request is then unknown, so that nothing may be written.
 	StatusProblem string
 	// Again is the delay after which the facts have to be gathered again, or 0. A PlacementDecision
-	// without status counts as unread for some time, and meanwhile what it may bind is permitted.
+	// without status counts as unread for some time. Meanwhile each cluster that it may bind is
+	// permitted.
 	Again time.Duration
 	// Works are all ManifestWorks that name the Application, and its own works that no longer name
 	// it.
@@ -90,7 +92,7 @@ type Cluster struct {
 	State status.Cluster
 }
 
-// Permission is what a hub namespace may do: use a cluster, use an AppProject, and deliver to a
+// Permission lists what a hub namespace may do: use a cluster, use an AppProject, and deliver to a
 // namespace on the cluster. If one of these cannot be read, gathering it is an error.
 type Permission struct{ Bound, Project, Namespace bool }
 
@@ -118,15 +120,16 @@ const (
 	Own                       // its name, or the UID that it carries, proves its owner
 )
 
-// Work is a ManifestWork that carries the Application, with the facts about its place.
+// Work is a ManifestWork that carries the Application, with the facts about its cluster and
+// namespaces.
 type Work struct {
 	*manifestcache.Work
 	Relation Relation
 	Cluster  Cluster
 	// Project is the project of the delivered Application, or "" if the work delivers none.
 	Project string
-	// May has the permissions of the work's place, for the namespace and project that the work
-	// carries.
+	// May has the permissions of the work's hub namespace on its cluster, for the namespace and
+	// project that the work carries.
 	May Permission
 	// Stale is true if its AppProject differs from the hub's, and its cluster may receive the
 	// hub's.
@@ -143,12 +146,12 @@ type Work struct {
 	// Note is the ledger's note of the work.
 	Note Note
 	// Set has the annotations of the ApplicationSet that this work names. Only a work of a deleted
-	// Application has it. It is nil if there is none, or if it was deleted and has left no
-	// override.
+	// Application has it. It is nil if the work names no ApplicationSet, or if the ApplicationSet
+	// was deleted and has left no override.
 	Set *Words
 }
 
-// Note is what the ledger has of a ManifestWork. Neither an agent nor a tenant can write it.
+// Note is the ledger's record of a ManifestWork. Neither an agent nor a tenant can write it.
 type Note struct {
 	// Known is true if the work was observed as an own work of its Application. Group is its owner
 	// then.

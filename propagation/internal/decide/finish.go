@@ -9,8 +9,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// finish completes a fate: the lane, what delays the removal, how the work ends, and the next step.
-// It also decides what is updated in a work that stays.
+// finish completes a fate: the lane, the delay of the removal, how the work ends, and the next
+// step. It also decides which parts of a remaining work are updated.
 func (s *subject) finish() {
 	t := s.fate
 	if t.Act == Leave {
@@ -43,7 +43,7 @@ func (s *subject) finish() {
 	}
 }
 
-// automation returns what becomes of syncPolicy.automated in a work that stays. A pause of syncs
+// automation returns the change of syncPolicy.automated in a work that stays. A pause of syncs
 // removes it, and the end of the pause restores it. While an operation is running nothing changes,
 // because the agent would apply the operation again.
 func (s *subject) automation() Automation {

@@ -39,7 +39,7 @@ func GroupOf(work *manifestcache.Work) Group {
 // MarshalText encodes a group as a key of a JSON object.
 func (g Group) MarshalText() ([]byte, error) { return []byte(g.Namespace + "/" + g.Set), nil }
 
-// UnmarshalText decodes what MarshalText returns.
+// UnmarshalText decodes the text that MarshalText returns.
 func (g *Group) UnmarshalText(text []byte) error {
 	i := slices.Index(text, '/')
 	if i < 0 {
@@ -52,9 +52,9 @@ func (g *Group) UnmarshalText(text []byte) error {
 // LaneKind is a kind of lane.
 type LaneKind int
 
-// An agent can cause removals in a lane of its own cluster, or in Unproven, and in no other lane.
+// An agent can cause removals in a lane of its cluster, or in Unproven, and in no other lane.
 const (
-	Uncounted        LaneKind = iota // no workload is lost, or nobody can hold it
+	Uncounted        LaneKind = iota // no workload is lost, or no user can hold it
 	Tenant                           // a tenant asks for the removal
 	Admin                            // a permission is lost
 	ClusterWithdrawn                 // only the works of one cluster ask for the removal
@@ -75,6 +75,6 @@ func (k LaneKind) OfCluster() bool { return k == ClusterWithdrawn || k == Cluste
 type Lane struct {
 	Kind LaneKind
 	// Group is the owner of the deliveries. In a lane of a cluster, its Namespace is the cluster's.
-	// The zero Group stands for all lanes of the kind together.
+	// The zero Group means all lanes of the kind together.
 	Group Group
 }

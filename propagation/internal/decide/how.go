@@ -34,8 +34,8 @@ func (s *subject) how() payload.Ending {
 	return payload.Ending{}
 }
 
-// next returns the next step of the removal, and what it waits for. Facts from the cache have no
-// spec. With those, the work counts as one that does not carry its ending yet.
+// next returns the next step of the removal, and the event that it waits for. Facts from the cache
+// have no spec. With those facts, the work counts as a work without its ending.
 func (s *subject) next() (Step, Wait) {
 	w, e := s.work, s.fate.How
 	if s.shared {

@@ -120,7 +120,7 @@ func TestMark(t *testing.T) {
 	const app, set, none = payload.ByApplication, payload.BySet, payload.NoMark
 	for name, c := range map[string]struct {
 		own  string
-		set  string // policy of its ApplicationSet; "none" without one
+		set  string // policy of its ApplicationSet, "none" without an ApplicationSet
 		gone bool
 		was  payload.Mark
 		want payload.Mark

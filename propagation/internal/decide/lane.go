@@ -22,7 +22,7 @@ func (s *subject) lane() Lane {
 	switch revokes := ChangeOf(why) == Revoke; {
 	case s.shared, s.observes(), s.abandoned():
 		return Lane{}
-	case !revokes && s.mark().Orphans() && why != Renamed: // the workload stays; an override still holds it
+	case !revokes && s.mark().Orphans() && why != Renamed: // the workload stays, an override holds the removal
 		return Lane{}
 	case why == LocalCluster, app != nil && !s.counts, s.carriesOther():
 		return ofCluster

@@ -29,9 +29,9 @@ func policyOf(f *Facts, set *Words) policy.DeletionPolicy {
 	return p
 }
 
-// markOf returns the orphan mark of a work, which names who set it; was is the present one. A mark
-// by the Application outlives it. A mark by an ApplicationSet stays while the Application has none.
-// An invalid policy changes no mark.
+// markOf returns the orphan mark of a work, which names who set it. was is the present mark. A mark
+// by the Application outlives the Application. A mark by an ApplicationSet stays while the
+// Application has none. An invalid policy changes no mark.
 func markOf(f *Facts, set *Words, was payload.Mark) payload.Mark {
 	own, living := ownPolicy(f), set != nil && !set.Gone
 	switch {

@@ -13,7 +13,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd/pattern"
 )
 
-// Place is where an Application of a hub namespace is, or has to be, on a cluster.
+// Place is the cluster, the AppProject and the namespace there of an Application of a hub
+// namespace.
 type Place struct {
 	// Namespace is the namespace of the hub Application.
 	Namespace string
@@ -27,8 +28,8 @@ type Place struct {
 	Target string
 }
 
-// Permission returns what the hub grants a place. Empty and malformed values take no permission
-// away: they are reported when the desired delivery is checked.
+// Permission returns the permissions that the hub grants for p. Empty and malformed values remove
+// no permission. They are reported when the desired delivery is checked.
 func (s Settings) Permission(p Place) Permission {
 	may := Permission{Bound: p.Bound, Project: true, Namespace: true}
 	if p.Namespace == s.ArgoCDNamespace || p.Target == "" || len(validation.IsDNS1123Label(p.Target)) > 0 {

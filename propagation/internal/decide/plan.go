@@ -14,7 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 )
 
-// Plan is what has to be done about one Application. It includes what is delayed.
+// Plan lists what propagation has to do for one Application, including delayed changes.
 type Plan struct {
 	Key types.NamespacedName
 	// Write creates or updates the ManifestWork on the target. It is nil if neither is due.
@@ -27,8 +27,8 @@ type Plan struct {
 	// RefreshDone is the refresh that is done, but not in the hub's status yet.
 	RefreshDone string
 	Release     Release
-	// Report has the conditions of the Application, without what the budget holds. It is nil if the
-	// conditions stay as they are.
+	// Report has the conditions of the Application, without the removals that the budget holds. It
+	// is nil if the conditions stay as they are.
 	Report *policy.Decision
 	// Waits is the number of changes that a pause delays.
 	Waits int
@@ -54,7 +54,7 @@ type Write struct {
 	Request request.Plan
 }
 
-// Fate is what becomes of one ManifestWork.
+// Fate is the decision about one ManifestWork.
 type Fate struct {
 	UID types.UID
 	Act Act
@@ -69,7 +69,7 @@ type Fate struct {
 	Override Override
 	// Due is true if the removal starts now. Otherwise it counts, and its grace period is running.
 	Due bool
-	// Delayed is what delays the removal, or the zero Delay.
+	// Delayed is the cause that delays the removal, or the zero Delay.
 	Delayed Delay
 	Next    Step
 	Wait    Wait
@@ -80,7 +80,7 @@ type Fate struct {
 	Automation Automation
 }
 
-// Act is what is done with a ManifestWork.
+// Act is the change that propagation makes to a ManifestWork.
 type Act int
 
 // These are the acts.
@@ -92,7 +92,7 @@ const (
 	End                // it is removed
 )
 
-// Automation is what becomes of the delivered Application's syncPolicy.automated.
+// Automation is the change of the delivered Application's syncPolicy.automated.
 type Automation int
 
 // These are the changes of the automation.
@@ -102,17 +102,17 @@ const (
 	AutomationBack             // the end of the pause restores it
 )
 
-// Delay is what delays a change.
+// Delay is the cause that delays a change.
 type Delay struct {
 	// By names the annotation or claim and its object, or is "".
 	By string
 	// Pause is the pause that delays, or the zero Pause.
 	Pause policy.Pause
-	// Problem is what is invalid in a deletion policy.
+	// Problem describes an invalid value in a deletion policy.
 	Problem string
 }
 
-// Wait is what a removal waits for, if nothing delays it.
+// Wait is the event that a removal waits for, if nothing delays it.
 type Wait struct {
 	// For is a value of a metric label, or "".
 	For string
@@ -147,7 +147,7 @@ const (
 type Verdict struct {
 	// Allowed lists the works whose removal may proceed.
 	Allowed map[types.UID]bool
-	// Held describes what holds the other removals, or is "".
+	// Held describes the cause that holds the other removals, or is "".
 	Held string
 }
 
@@ -156,7 +156,7 @@ func (v Verdict) May(f Fate) bool {
 	return f.Act == End && f.Due && f.Delayed.By == "" && (f.Lane.Kind == Uncounted || v.Allowed[f.UID])
 }
 
-// again requests another decision after a delay; 0 requests none.
+// again requests another decision after a delay. A delay of 0 requests none.
 func (p *Plan) again(after time.Duration) { p.After = Sooner(p.After, after) }
 
 // Sooner returns the shorter of two delays. 0 means no delay is set.

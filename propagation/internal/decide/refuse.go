@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// A refusal removes nothing. The work on the cluster stays as it is, without the update or the
+// A refusal removes nothing. The work on the cluster stays unchanged, without the update or the
 // move.
 
 // Deliverable reports whether nothing in the facts refuses the desired delivery.

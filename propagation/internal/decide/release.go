@@ -46,7 +46,7 @@ func mustRelease(app *argocd.Application) bool {
 }
 
 // ConfirmedBy returns the plan with the removals that a second plan, made with facts from the API
-// server, also has in the same lane. The details of a removal are those of the second plan.
+// server, also has in the same lane. The details of a removal come from the second plan.
 func (p Plan) ConfirmedBy(live Plan) Plan {
 	confirmed := p
 	confirmed.Fates = slices.Clone(p.Fates)

@@ -136,7 +136,7 @@ func TestDecide_deletion(t *testing.T) {
 }
 
 // An Application counts as one delivery, however many works name it. A missing Application counts if the
-// ledger knows its owner.
+// ledger has its owner.
 func TestDecide_deliveries(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*scene)

@@ -75,7 +75,7 @@ func (d *decision) refusal(v policy.Decision) *policy.Decision {
 	return &v
 }
 
-// standing returns the cluster that keeps what was delivered, or "". The target comes first.
+// standing returns the cluster that keeps the delivered Application, or "". The target comes first.
 func (d *decision) standing() (cluster string) {
 	target := d.facts.Application.Annotations[contract.ClusterAnnotation]
 	for _, s := range d.subjects {
@@ -105,9 +105,9 @@ func (d *decision) upcoming() (found []policy.Message) {
 	return found
 }
 
-// unfinished is the report of proven works whose removal has not finished: it waits for an agent,
-// or it is paused. It returns v if the budget holds a removal, because the budget adds its own
-// report. It returns nil if all removals have finished.
+// unfinished is the report of proven works that are not removed yet, because the removal waits for
+// an agent or is paused. It returns v if the budget holds a removal, because the budget adds its
+// own report. It returns nil if all removals have finished.
 func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 	var pending []string
 	var wait Wait
@@ -147,7 +147,7 @@ func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 	return nil
 }
 
-// ifLost returns what to do about a cluster that will not come back.
+// ifLost returns the remedy for a cluster that is permanently lost.
 func (d *decision) ifLost() string {
 	if d.facts.Application.DeletionTimestamp == nil {
 		return "delete its ManagedCluster"
@@ -155,7 +155,7 @@ func (d *decision) ifLost() string {
 	return fmt.Sprintf("add %s to the annotation of this Application, after a comma if it has a value", payload.DeletionAbandon)
 }
 
-// proof is the report of a deleted Application whose clusters have not confirmed its removal.
+// proof is the report of a deleted Application if its clusters have not confirmed the removal.
 func (d *decision) proof() *policy.Decision {
 	var left []string
 	for _, s := range d.subjects {

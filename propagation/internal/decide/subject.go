@@ -73,7 +73,8 @@ func newDecision(f Facts) *decision {
 }
 
 // goesBefore reports whether o counts instead of s. A work that is proven by its name comes before
-// one that is proven by an annotation, which an agent can copy. Then the older work comes first.
+// a work that is proven by an annotation, because an agent can copy an annotation. Then the older
+// work comes first.
 func (s *subject) goesBefore(o *subject) bool {
 	if s == o || !s.fate.Own || s.work.Namespace != o.work.Namespace {
 		return false

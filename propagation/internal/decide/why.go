@@ -10,7 +10,7 @@ import (
 // Why is the reason of a removal. It is a value of a metric label.
 type Why string
 
-// The first four are lost permissions; see [ChangeOf].
+// The first four causes are lost permissions (see [ChangeOf]).
 const (
 	NotBound            Why = policy.ReasonNotBound
 	ProjectNotAllowed   Why = policy.ReasonProjectDenied

@@ -70,7 +70,7 @@ func (w *wish) find() *subject {
 	return nil
 }
 
-// wanted reports whether a subject is an own work of the desired identity.
+// wanted reports whether a subject is a work of this Application with the desired identity.
 func (w *wish) wanted(s *subject) bool {
 	return s.fate.Own && payload.IsCurrent(w.app, s.work.Work)
 }
@@ -120,8 +120,8 @@ func (w *wish) first() *subject {
 	return nil
 }
 
-// observesDelivered refuses to observe what an own work delivers. The agent owns what it has
-// applied. It would remove that with a work that only reads.
+// observesDelivered refuses to observe an Application that a work of the same hub Application
+// delivers. The agent owns what it has applied, and would remove it when the work only reads.
 func (w *wish) observesDelivered() *policy.Decision {
 	if !payload.Observes(w.app) {
 		return nil
@@ -136,8 +136,9 @@ func (w *wish) observesDelivered() *policy.Decision {
 	return nil
 }
 
-// holder returns the rival that owns the desired identity. An Application with a copy comes before
-// one without, then the older one. A copy without an Application has to be removed first.
+// holder returns the rival that owns the desired identity. A rival with a delivery comes before a
+// rival without one. Otherwise the older Application comes first. A delivery without an Application
+// has to be removed first.
 func (w *wish) holder(current *subject) (best Rival, taken bool) {
 	me := Rival{UID: w.app.UID, Created: w.app.CreationTimestamp.Time}
 	if current != nil {

@@ -19,10 +19,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// These are the delays until the next decision, by what it waits for. Changes of watched objects
-// lead to a decision at once. The delays are for everything else.
+// These are the delays until the next decision. Each is named after the event that the decision
+// waits for. Changes of watched objects lead to a decision at once, without a delay.
 const (
-	afterAgent   = 10 * time.Minute // until an agent has applied an ending; its event comes first
+	afterAgent   = 10 * time.Minute // until an agent has applied an ending. Usually its event comes earlier
 	afterCluster = time.Minute      // until something on a cluster no longer keeps a work
 	afterMirror  = 10 * time.Second // until the hub's status shows the result of a refresh
 	afterRefusal = 30 * time.Second // until another Application has changed

@@ -17,9 +17,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// An argocd-agent is known by a label of a cluster Secret, whoever wrote the Secret. This is how
-// the agent's principal knows it. The principal takes every Application whose spec.destination.name
-// is the agent's name, unless it has IgnoreSyncLabel.
+// A label of a cluster Secret identifies an argocd-agent, whoever wrote the Secret. The agent's
+// principal uses the same label. The principal takes every Application with the agent's name in
+// spec.destination.name, unless it has IgnoreSyncLabel.
 
 const (
 	// secretsByAgent indexes cluster Secrets by the agent that they name.

@@ -29,7 +29,7 @@ func hubWithAgents(t *testing.T) (namespace string, with func(*Options)) {
 	return namespace, func(o *Options) { o.AgentNamespaces = []string{namespace} }
 }
 
-// agentComes creates the cluster Secret by which the principal maps the place's cluster to its agent.
+// agentComes creates the cluster Secret by which the principal maps the cluster of p to its agent.
 func agentComes(p *place, namespace string) *corev1.Secret {
 	p.t.Helper()
 	s := &corev1.Secret{

@@ -173,7 +173,7 @@ func (a *applier) refreshAll(ctx context.Context, p *pass) (failed error) {
 }
 
 // release removes the finalizers of Argo CD from a deleted Application. An Event and the log record
-// what it may have left on clusters.
+// the workloads that it may have left on clusters.
 func (a *applier) release(ctx context.Context, p *pass) error {
 	app := p.facts.Application
 	kept := slices.DeleteFunc(slices.Clone(app.Finalizers), payload.IsArgoFinalizer)

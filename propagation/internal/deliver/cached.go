@@ -25,7 +25,7 @@ import (
 type cacheReader struct {
 	cache client.Reader
 	index *manifestcache.Index
-	// direct reads from the API server what the cache does not keep.
+	// direct reads from the API server. It serves the data that the cache does not keep.
 	direct  client.Reader
 	options Options
 }
@@ -121,9 +121,9 @@ func (c *cacheReader) Agent(ctx context.Context, name string) (bool, error) {
 	return anyAgent(ctx, c.cache, c.options.AgentNamespaces, name, &corev1.SecretList{}, client.MatchingFields{secretsByAgent: name})
 }
 
-// relationOf returns how a work relates to an Application, which is nil if it does not exist.
-// others is true if the name of the work proves that it belongs to another Application. No agent
-// can rename a work.
+// relationOf returns how a work relates to an Application. app is nil if the Application does not
+// exist. others is true if the name of the work proves that it belongs to another Application. No
+// agent can rename a work.
 func relationOf(ctx context.Context, cache client.Reader, app *argocd.Application, work *manifestcache.Work) (is decide.Relation, others bool, err error) {
 	if app != nil {
 		switch {

@@ -22,9 +22,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// clients are the clients of the hub and what else all parts of delivery share.
+// clients are the clients of the hub and other values that all parts of delivery share.
 type clients struct {
-	// client reads from the cache and writes; live reads from the API server.
+	// client writes, and reads from the cache. live reads from the API server.
 	client  client.Client
 	live    client.Reader
 	index   *manifestcache.Index

@@ -22,7 +22,7 @@ func listDecisions(ctx context.Context, from client.Reader, namespace string, in
 	return list.Items, nil
 }
 
-// bindingIn returns what PlacementDecisions contain about a cluster.
+// bindingIn returns the content of PlacementDecisions about a cluster.
 func bindingIn(decisions []clusterv1beta1.PlacementDecision, cluster string) (b binding) {
 	for i := range decisions {
 		d := &decisions[i]
@@ -46,10 +46,10 @@ type sharedDecisions struct {
 
 // sharedList has the lists of one namespace, by number.
 type sharedList struct {
-	// callers counts who uses the list, and last is the number of the last one that has started.
-	// Both are guarded by [sharedDecisions].
+	// callers counts the callers that use the list. last is the number of the last list that has
+	// started. The mutex of [sharedDecisions] protects both.
 	callers, last int
-	// turn guards the last list that was successful.
+	// turn protects the last successful list.
 	turn  sync.Mutex
 	ended int
 	found []clusterv1beta1.PlacementDecision
@@ -72,7 +72,7 @@ func (s *sharedDecisions) list(ctx context.Context, api client.Reader, namespace
 	return found, err
 }
 
-// join returns the lists of a namespace, and the number of the last one that has started.
+// join returns the lists of a namespace, and the number of the last list that has started.
 func (s *sharedDecisions) join(namespace string) (l *sharedList, last int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *sharedDecisions) begin(l *sharedList) (number int) {
 	return l.last
 }
 
-// leave removes the lists of a namespace that nobody uses.
+// leave removes the lists of a namespace if no caller uses them.
 func (s *sharedDecisions) leave(namespace string, l *sharedList) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -215,8 +215,9 @@ func deliverable(ctx context.Context, p *lookups, app *argocd.Application) (bool
 	return decide.Deliverable(f), nil
 }
 
-// waitsOn returns the Application whose copy has the identity that another Application asks for, or
-// empty. Two Applications that wait for each other would wait forever.
+// waitsOn returns the Application that still has a delivery with the identity that another
+// Application asks for, or an empty name. Two Applications that wait for each other would wait
+// forever.
 func waitsOn(ctx context.Context, from reader, key types.NamespacedName) (first types.NamespacedName, err error) {
 	app, err := readObject(ctx, from, key, &argocd.Application{})
 	if err != nil || app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) {
@@ -232,7 +233,7 @@ func waitsOn(ctx context.Context, from reader, key types.NamespacedName) (first 
 	return first, err
 }
 
-// gatherWorks returns the works with the facts about their places.
+// gatherWorks returns the works with the facts about their clusters and namespaces.
 func gatherWorks(ctx context.Context, p *lookups) ([]decide.Work, error) {
 	found, err := p.from.Works(ctx, p.facts.Key, p.facts.Application)
 	if err != nil {

@@ -180,8 +180,8 @@ func (g *generated) awaitHeld(kind string) {
 	g.kept()
 }
 
-// another removes an Application of another place. After that, the budget has evaluated all earlier
-// removals.
+// another removes an Application of another namespace and cluster. After that, the budget has
+// evaluated all earlier removals.
 func another(t *testing.T) {
 	t.Helper()
 	p := newPlace(t)

@@ -22,7 +22,7 @@ const (
 	applicationsByCluster = "deliver.cluster"
 	// applicationsByProject indexes pulled Applications by AppProject.
 	applicationsByProject = "deliver.project"
-	// applicationsByIdentity indexes pulled Applications; see identityOf.
+	// applicationsByIdentity indexes pulled Applications (see identityOf).
 	applicationsByIdentity = "deliver.identity"
 	// decisionsByCluster indexes PlacementDecisions by the clusters that they select.
 	decisionsByCluster = "deliver.decision"
@@ -42,7 +42,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 			}
 			name := payload.ProjectName(app)
 			if name == argocd.DefaultProject && app.Namespace == argocdNamespace {
-				return nil // which is not delivered, see ofProject
+				return nil // "default" is not delivered, see ofProject
 			}
 			return []string{name}
 		}},
@@ -61,8 +61,8 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 	return nil
 }
 
-// identityOf indexes pulled Applications whose name or namespace on the cluster differs from the
-// hub's. The others are found by their name.
+// identityOf indexes pulled Applications that have another name or namespace on the cluster than on
+// the hub. The others are found by their name.
 func identityOf(o client.Object) []string {
 	app, ok := o.(*argocd.Application)
 	if !ok || !contract.IsPulled(app.Labels) || app.Annotations[contract.ClusterAnnotation] == "" || payload.DeliveredNamespace(app) == app.Namespace {

@@ -26,7 +26,7 @@ import (
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 
-// liveReader reads from the API server what a removal rests on. It takes the list of works and
+// liveReader reads the facts for a removal from the API server. It takes the list of works and
 // rivals from the cache, and reads each of these works from the API server.
 type liveReader struct {
 	api       client.Reader
@@ -34,7 +34,7 @@ type liveReader struct {
 	decisions sharedDecisions
 }
 
-// Get implements [reader]. It trims what it reads as the cache does.
+// Get implements [reader]. It trims the object as the cache does.
 func (l *liveReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 	if err := l.api.Get(ctx, key, o, options...); err != nil {
 		return err

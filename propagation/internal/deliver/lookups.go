@@ -100,8 +100,8 @@ func (p *lookups) project(ctx context.Context, name string) (*argocd.AppProject,
 	return project, nil
 }
 
-// permission returns the permissions of a work's place, for the namespace and project that it
-// carries. What cannot be read in the work counts as permitted.
+// permission returns the permissions for a work on its cluster, for the namespace and project that
+// it carries. A value in the work that cannot be read counts as permitted.
 func (p *lookups) permission(ctx context.Context, work *manifestcache.Work) (may decide.Permission, err error) {
 	place := decide.Place{Namespace: p.facts.Key.Namespace, ProjectName: work.Stored.Project}
 	if place.Bound, err = p.bound(ctx, work.Namespace, true); err != nil {
@@ -119,9 +119,10 @@ func (p *lookups) permission(ctx context.Context, work *manifestcache.Work) (may
 }
 
 // stale reports whether the AppProject in a work differs from the hub's, and its cluster may
-// receive the hub's. It may if the AppProject admits the Application's namespace, or that of
-// another Application on the cluster that names it. Without this rule an agent could get any
-// AppProject: it can have a work name one, and each AppProject admits the Argo CD namespace.
+// receive the hub's. The cluster may receive it if the AppProject admits the Application's
+// namespace. The namespace of another Application on the cluster that names the AppProject counts,
+// too. Without this rule an agent could get any AppProject: it can have a work name one, and each
+// AppProject admits the Argo CD namespace.
 func (p *lookups) stale(ctx context.Context, work *manifestcache.Work) (bool, error) {
 	if !p.facts.Settings.DeliverProject || work.Stored.ProjectHash == "" || work.DeletionTimestamp != nil {
 		return false, nil

@@ -87,7 +87,7 @@ func errorKind(err error) string {
 	return "other"
 }
 
-// tracker has what the metrics need of each Application. A restart may lose it.
+// tracker has the data of each Application that the metrics need. A restart may lose it.
 type tracker struct {
 	mu     sync.Mutex
 	states map[types.NamespacedName]state
@@ -99,8 +99,8 @@ type tracker struct {
 type state struct{ name, reason string }
 
 type pendingChange struct {
-	// seen is when the first change was observed that no work has yet. written is the same time for
-	// a change that a work has and the agent has not applied.
+	// seen is when propagation observed the first change that no work has yet. written is the same
+	// time for a change that is in a work, but that the agent has not applied.
 	seen, written time.Time
 }
 

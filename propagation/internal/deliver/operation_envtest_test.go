@@ -189,8 +189,8 @@ func TestOperationTakenBack(t *testing.T) {
 	}
 }
 
-// startToCrash starts a propagation that stops at its n-th write for the place. The write is not sent, or its
-// answer is lost.
+// startToCrash starts a propagation that stops at its n-th write for p. The write is not sent, or its answer
+// is lost.
 func startToCrash(t *testing.T, p *place, n int64, sent bool) (dead *propagation, crashed <-chan struct{}) {
 	var writes atomic.Int64
 	over := make(chan struct{})

@@ -33,8 +33,8 @@ type Options struct {
 	// AppNamespaces are further namespaces on managed clusters that Applications outside the Argo
 	// CD namespace may use, in addition to their own.
 	AppNamespaces policy.AppNamespaces
-	// AgentNamespaces are the namespaces whose cluster Secrets name argocd-agents. If empty, no
-	// agents are searched for.
+	// AgentNamespaces are the namespaces with the cluster Secrets that name argocd-agents. If it is
+	// empty, propagation does not search for agents.
 	AgentNamespaces []string
 	// Binding is [BindingPlacement] or [BindingNone].
 	Binding string

@@ -78,7 +78,8 @@ func available(t *testing.T, cluster string, status metav1.ConditionStatus, sinc
 	}
 }
 
-// bind creates or updates the PlacementDecision of the place, which then selects the clusters.
+// bind creates or updates the PlacementDecision of p. The PlacementDecision then selects the
+// clusters.
 func (p *place) bind(clusters ...string) {
 	p.t.Helper()
 	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "decision"}}
@@ -97,7 +98,7 @@ func (p *place) bind(clusters ...string) {
 	}
 }
 
-// app returns an Application of the place with the pull label and the cluster annotation.
+// app returns an Application of p with the pull label and the cluster annotation.
 func (p *place) app(name string, change ...func(*argocd.Application)) *argocd.Application {
 	a := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{

@@ -85,8 +85,8 @@ func answered(before, after *manifestcache.Work) bool {
 	return true
 }
 
-// clusterChanged accepts changes of a ManagedCluster that a decision depends on. Its heartbeat is
-// none.
+// clusterChanged accepts changes of a ManagedCluster that a decision depends on. A heartbeat is no
+// such change.
 func clusterChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)

@@ -86,7 +86,7 @@ func (f *fleet) settle() {
 	})
 }
 
-// lost counts the works on the place's clusters that propagation deleted after their agents had begun with
+// lost counts the works on the fleet's clusters that propagation deleted after their agents had begun with
 // them. The budget does not count the others.
 func (f *fleet) lost() int {
 	for _, cluster := range f.clusters {

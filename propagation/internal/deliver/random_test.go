@@ -70,8 +70,8 @@ func (f *fleet) model() map[string]string {
 	return want
 }
 
-// stays reports whether an undesired copy stays, because its Application is refused and its own place is
-// permitted.
+// stays reports whether an undesired delivery stays, because its Application is refused and the present
+// cluster and namespace are permitted.
 func (f *fleet) stays(name, have string) bool {
 	name, _, _ = strings.Cut(name, " ")
 	app := f.apps[name]

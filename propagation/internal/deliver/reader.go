@@ -30,7 +30,7 @@ type reader interface {
 	Agent(ctx context.Context, name string) (bool, error)
 }
 
-// binding is what the PlacementDecisions of a namespace contain about a cluster.
+// binding is the content of the PlacementDecisions of a namespace about one cluster.
 type binding struct {
 	// Bound is true if one of them selects the cluster.
 	Bound bool
@@ -62,7 +62,7 @@ type ledger interface {
 	Outlives(set types.NamespacedName) (decide.Override, error)
 }
 
-// sources are what facts rest on in addition to the objects that a [reader] reads.
+// sources are the other inputs of facts, in addition to the objects that a [reader] reads.
 type sources struct {
 	options   Options
 	now       func() time.Time

@@ -37,8 +37,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// sameFacts waits until the cache and the API server return the same facts about an Application. propagation
-// reads the facts of a deletion from both, and each reader has to read all of them.
+// sameFacts waits until the cache and the API server return the same facts about an Application. For a
+// deletion, propagation reads the facts from both, and each reader has to read all of them.
 func sameFacts(t *testing.T, p *propagation, key types.NamespacedName) {
 	t.Helper()
 	testkit.Eventually(t, "facts of the cache and of the API server to be the same", func() error {
@@ -384,7 +384,7 @@ func TestLiveReader_sharesListsOfDecisions(t *testing.T) {
 			all.Wait()
 			want := others
 			if fails == 2 {
-				want-- // the caller with the failed list; the others list again
+				want-- // the caller with the failed list. The others list again
 			}
 			if bound != want || failed != min(fails, 1) {
 				t.Errorf("%d were told that the cluster is bound, %d that it cannot be read", bound, failed)

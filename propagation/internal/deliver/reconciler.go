@@ -43,7 +43,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return resultOf(ctx, after, err)
 }
 
-// resultOf returns the result for controller-runtime, which ignores a delay if there is an error.
+// resultOf returns the result for controller-runtime, which ignores a delay together with an error.
 func resultOf(ctx context.Context, after time.Duration, err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote the object first; trying again", "cause", err.Error())
@@ -83,8 +83,8 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (t
 	return p.plan.After, r.applier.apply(ctx, p)
 }
 
-// restore restores the label of the works that concern an Application. The error says why it
-// cannot.
+// restore restores the label of the works that concern an Application. The error has the cause if
+// it cannot.
 func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) error {
 	app, err := readObject(ctx, r.sweeper.client, key, &argocd.Application{})
 	if err != nil {

@@ -71,7 +71,7 @@ func inWork(t *testing.T, app *argocd.Application, word string) {
 	testkit.Eventually(t, "the refresh in the work", func() error { return carries(t, app, `"`+argocd.RefreshAnnotation+`":"`+word+`"`) })
 }
 
-// counted returns the number of writes of the place, when none is running.
+// counted returns the number of writes for place, when none is running.
 func (p *propagation) counted(t *testing.T, app *argocd.Application, place *place) int {
 	t.Helper()
 	marked(t, app)
@@ -87,7 +87,7 @@ func (p *propagation) counted(t *testing.T, app *argocd.Application, place *plac
 	return n
 }
 
-// wrote waits until the writes of the place since from are the wanted ones, in short form. The API server
+// wrote waits until the writes for place since from are the desired writes, in short form. The API server
 // finishes a write before the test counts its answer.
 func (p *propagation) wrote(place *place, from int, want ...string) {
 	place.t.Helper()

@@ -35,8 +35,9 @@ type sentRefresh struct {
 	done time.Time
 }
 
-// of returns the identity of the refresh that the Application asks for, or "" if it has none yet.
-// ended is true if the refresh was removed, and app is an older version.
+// of returns the identity of the refresh that the Application asks for. It returns "" if the
+// refresh has no identity yet. ended is true if the refresh was removed, and app is an older
+// version.
 func (s *refreshes) of(app *argocd.Application) (id string, ended bool) {
 	key := client.ObjectKeyFromObject(app)
 	sent := s.get(key)

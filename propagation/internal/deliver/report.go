@@ -38,7 +38,7 @@ type reporter struct {
 	tracker *tracker
 }
 
-// withHeld adds to a decision what the budget holds.
+// withHeld adds the message about held removals to a decision.
 func withHeld(v policy.Decision, held string) policy.Decision {
 	if held == "" {
 		return v
@@ -55,8 +55,8 @@ func withHeld(v policy.Decision, held string) policy.Decision {
 	return v
 }
 
-// recordWaiting records on a ManifestWork what its removal waits for, as the agent has reported.
-// The Application may not exist any more.
+// recordWaiting records on a ManifestWork the event that its removal waits for, as the agent has
+// reported. The Application may not exist any more.
 func (rep *reporter) recordWaiting(ctx context.Context, work *decide.Work, wait decide.Wait) {
 	if wait.Text == "" {
 		return
@@ -97,7 +97,7 @@ func (rep *reporter) recordLeft(ctx context.Context, p *pass) {
 	rep.recordWarning(p.facts.Application, m)
 }
 
-// maxNamed is how many ManifestWorks one Event names; an Event's note has 1 kB.
+// maxNamed is how many ManifestWorks one Event names. An Event's note has at most 1 kB.
 const maxNamed = 3
 
 func (rep *reporter) recordOn(ref *corev1.ObjectReference, m policy.Message) {
@@ -124,7 +124,7 @@ func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func
 	}
 }
 
-// These name the place of a pause in the Events of [reporter.recordBadPause].
+// These name the object with a pause in the Events of [reporter.recordBadPause].
 const (
 	annotated = "annotation " + contract.KeyPrefix
 	claimed   = "ClusterClaim " + contract.PauseClaim + " on the managed cluster: "

@@ -67,8 +67,8 @@ func (r *requests) in(namespaces ...string) []string {
 	return within(r.paths, namespaces)
 }
 
-// doneIn returns those of [requests.in] that the API server accepted. It refuses a request from an outdated
-// cache.
+// doneIn returns the requests of [requests.in] that the API server accepted. It refuses a request from an
+// outdated cache.
 func (r *requests) doneIn(namespaces ...string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

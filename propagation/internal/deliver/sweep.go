@@ -38,11 +38,11 @@ import (
 // its cost decides: one list of metadata, and one pass over the cache.
 const sweepInterval = 10 * time.Minute
 
-// sweeper finds what events have missed. It restores the pull label on works that have lost it. The
-// cache selects works by this label, so a work without it would be neither updated nor removed. The
-// sweeper lists such works before the first reconcile and at every sweep. A reconcile of an
-// Application restores the label of the works that concern it. A sweep also enqueues the
-// Applications whose works are in the wrong place.
+// sweeper finds changes that events have missed. It restores the pull label on works that have lost
+// it. The cache selects works by this label, so a work without it would be neither updated nor
+// removed. The sweeper lists such works before the first reconcile and at every sweep. A reconcile
+// of an Application restores the label of the works that concern it. A sweep also enqueues
+// Applications with works on the wrong cluster.
 type sweeper struct {
 	client client.Client
 	live   client.Reader
@@ -75,19 +75,21 @@ func newSweeper(c clients) *sweeper {
 	}
 }
 
-// left records a work that has left the cache, even if it is being deleted: an agent may remove the
-// label of a work in deletion, which still delivers. A deleted work costs restore one request.
+// left records a work that has left the cache, even if the work is being deleted. A work in
+// deletion still delivers, and an agent may remove its label. A deleted work costs restore one
+// request.
 func (s *sweeper) left(work client.Object) {
 	if app, named := manifestcache.ClaimantOf(work); named {
 		s.lost.Add(client.ObjectKeyFromObject(work).String(), lostWork{client.ObjectKeyFromObject(work), app})
 	}
 }
 
-// restore restores the label of the works that concern an Application: those that carry it, and
-// those that may deliver its identity on its cluster. app is nil if it does not exist. The error is
-// a conflict until the cache has the works. An earlier reconcile could deliver the Application a
-// second time, or release it while a work exists. restore does not wait for unproven works of other
-// clusters, because an agent may have them name any Application.
+// restore restores the label of the works that concern an Application. Such a work carries the
+// Application, or may deliver its identity on its cluster. app is nil if the Application does not
+// exist. The error is a conflict until the cache has the works. If a reconcile did not wait for the
+// cache, it could deliver the Application a second time, or release it while a work exists. restore
+// does not wait for unproven works of other clusters, because an agent may have them name any
+// Application.
 func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *argocd.Application) error {
 	found, err := s.lost.ByIndex(lostByName, key.Name)
 	if err != nil {
@@ -239,7 +241,7 @@ func (s *sweeper) WaitForSync(ctx context.Context) error {
 	})
 }
 
-// enqueueMismatched enqueues the Applications whose works do not match. Their reconcile reads
+// enqueueMismatched enqueues the Applications that [mismatched] returns. Their reconcile reads
 // everything again before it writes.
 func (s *sweeper) enqueueMismatched(ctx context.Context) error {
 	var apps argocd.ApplicationList
@@ -252,8 +254,8 @@ func (s *sweeper) enqueueMismatched(ctx context.Context) error {
 	return nil
 }
 
-// mismatched returns the Applications whose works are not on the cluster that their annotation
-// names, and deleted Applications that still have works.
+// mismatched returns the Applications with works on another cluster than their annotation names,
+// and deleted Applications that still have works.
 func mismatched(apps []argocd.Application, works []*manifestcache.Work) []types.NamespacedName {
 	wanted := make(map[types.NamespacedName]string, len(apps))
 	for i := range apps {

@@ -128,8 +128,8 @@ func (c countProjects) Get(ctx context.Context, key client.ObjectKey, o client.O
 	return c.Client.Get(ctx, key, o, opts...)
 }
 
-// propagation does not deliver a user's values of its own annotations: the hub Application, its
-// ApplicationSet, and the request.
+// propagation does not deliver a user's values for the annotations that propagation sets: the hub
+// Application, its ApplicationSet, and the request.
 func TestMarksOfOthersAreNotDelivered(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -197,8 +197,9 @@ func TestForeignFinalizersStayOnTheHub(t *testing.T) {
 	}
 }
 
-// An agent may change the works in its own namespace, and name another tenant's Application there. That
-// neither delays the deletion of that Application nor deletes a work. propagation corrects the change.
+// An agent may change the works in its own namespace, and name another tenant's Application there. Such
+// a change neither delays the deletion of that Application nor deletes a work. propagation corrects the
+// change.
 func TestHostileAgentReachesNobody(t *testing.T) {
 	running := start(t)
 	victim, evil := newPlace(t), newPlace(t)

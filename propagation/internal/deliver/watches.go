@@ -90,7 +90,7 @@ func (wa *watcher) applicationsOf(ctx context.Context, o client.Object) []reconc
 	return requests
 }
 
-// rivals maps an Application to the ones that ask for the same identity on its cluster.
+// rivals maps an Application to the Applications that ask for the same identity on its cluster.
 func (wa *watcher) rivals(ctx context.Context, o client.Object) []reconcile.Request {
 	app, ok := o.(*argocd.Application)
 	if !ok || app.Annotations[contract.ClusterAnnotation] == "" {
@@ -99,8 +99,8 @@ func (wa *watcher) rivals(ctx context.Context, o client.Object) []reconcile.Requ
 	return wa.claimantRequests(ctx, app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))
 }
 
-// ofProject maps an AppProject to its Applications, and to those of the works that carry it. A
-// deleted Application, or one with another project by now, may have left such works. If other
+// ofProject maps an AppProject to its Applications, and to the Applications of works that carry it.
+// A deleted Application, or one with another project by now, may have left such works. If other
 // AppProjects inherit from it, ofProject returns all Applications. An AppProject "default" only
 // leads to warnings about its sync windows. Its Applications in the Argo CD namespace are searched
 // for, because an index of them would cost more.
@@ -144,8 +144,8 @@ func (wa *watcher) carrying(ctx context.Context, project string) (requests []rec
 	return requests
 }
 
-// on returns the Applications that have works on clusters, including clusters that are not their
-// target any more. namespace restricts the result unless it is empty.
+// on returns the Applications that have works on clusters. A cluster may be no longer the target of
+// its Application. namespace restricts the result unless it is empty.
 func (wa *watcher) on(ctx context.Context, namespace string, clusters ...string) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, cluster := range clusters {
@@ -306,7 +306,7 @@ func (wa *watcher) group(ctx context.Context, namespace, set string) (requests [
 }
 
 // applicationChanged accepts changes that can change a decision or a payload, and records when they
-// were observed. Status that other controllers write is none of them.
+// were observed. A status that other controllers write is no such change.
 func (wa *watcher) applicationChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {

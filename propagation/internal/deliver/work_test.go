@@ -77,7 +77,8 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
-// Labels and annotations of other writers stay on the work. propagation corrects changes of its own fields.
+// Labels and annotations of other writers stay on the work. propagation corrects changes of the fields that
+// it writes.
 func TestForeignMarksStay(t *testing.T) {
 	p := start(t)
 	at := newPlace(t)

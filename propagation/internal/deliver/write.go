@@ -29,7 +29,7 @@ import (
 
 // writer writes ManifestWorks.
 type writer struct {
-	// client reads from the cache and writes; live reads from the API server.
+	// client writes, and reads from the cache. live reads from the API server.
 	client  client.Client
 	live    client.Reader
 	options Options
@@ -65,7 +65,7 @@ func (wr *writer) create(ctx context.Context, app *argocd.Application, want *wor
 		delivers := payload.DeliveredBy(&there.Spec)
 		if owner, ours := manifestcache.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
 			if delivers.Name != "" && delivers != payload.DeliveredName(app) {
-				continue // a former one, which is removed once this one is applied
+				continue // a former work, removed once this work is applied
 			}
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
 		}
@@ -80,7 +80,7 @@ func (wr *writer) create(ctx context.Context, app *argocd.Application, want *wor
 func (wr *writer) nameTaken(ctx context.Context, app *argocd.Application, cluster, name string) ([]policy.Message, error) {
 	own := payload.WorkNames(app)
 	if slices.Index(own, name) <= 0 {
-		return nil, nil // it has the name, or keeps an earlier one
+		return nil, nil // it has the name, or keeps an earlier name
 	}
 	there, err := readObject(ctx, wr.live, client.ObjectKey{Namespace: cluster, Name: own[0]}, &workv1.ManifestWork{})
 	if err != nil || there == nil {
@@ -208,7 +208,7 @@ func (wr *writer) deleteWork(ctx context.Context, work *manifestcache.Work, reas
 }
 
 // hold changes want so that the managed cluster keeps what it is running: only the AppProjects in
-// the stored spec change. It returns whether they do, and what waits.
+// the stored spec change. It returns whether they change, and which changes wait.
 func (wr *writer) hold(ctx context.Context, current *manifestcache.Work, want *workv1.ManifestWork, p request.Plan, c payload.Hashes) (bool, payload.Hashes, []policy.Message, error) {
 	waits := func(what string) []policy.Message {
 		return []policy.Message{{Reason: policy.ReasonRequestWaiting, Text: fmt.Sprintf(

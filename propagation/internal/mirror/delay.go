@@ -26,13 +26,14 @@ const (
 type entry struct {
 	// feedback is when the first feedback was observed that is not written yet.
 	feedback time.Time
-	// cause is what the status waits for since that time, at that generation of that work.
+	// cause is why the status has waited since that time, at that generation of that work.
 	cause      cause
 	since      time.Time
 	work       types.UID
 	generation int64
-	// before is what the managed cluster reported before a change that it may not have compared
-	// yet. work has the feedback, and applied is when the change was first observed as applied.
+	// before has the facts that the managed cluster reported before a change. The cluster may not
+	// have compared the change yet. work has the feedback, and applied is when the change was first
+	// observed as applied.
 	before     *status.Facts
 	beforeWork types.UID
 	applied    time.Time
@@ -44,7 +45,7 @@ type facts struct {
 	initial    bool
 	work       types.UID
 	generation int64
-	// reported is what the cluster reports. reason is the reason of the observation.
+	// reported has the facts that the cluster reports. reason is the reason of the observation.
 	reported *status.Facts
 	reason   status.Reason
 	// shown is true if the status shows a change as pending.
@@ -76,12 +77,13 @@ func (f *facts) cause() cause {
 // the next memory of the Application.
 //
 //   - A new Application waits for the first report of its cluster.
-//   - If a client asks for an operation and has removed the state of the one before, the status waits
-//     for the next state. Older reports wait as well, or Kargo would write its operation again.
+//   - If a client asks for an operation and has removed the state of the previous operation, the
+//     status waits for the next state. Older reports wait as well, or Kargo would write its operation
+//     again.
 //   - A change waits for its delivery and for the agent before it is shown as pending. Both usually
 //     take some milliseconds.
-//   - A change that was shown as pending stays pending after it was applied until the cluster reports
-//     something new, because the earlier report is about the earlier state.
+//   - A change that was shown as pending stays pending after the agent has applied it. It stays so
+//     until the cluster reports something new, because the earlier report is about the earlier state.
 func delay(e entry, f facts, now time.Time) (entry, time.Duration) {
 	cause := f.cause()
 	switch {

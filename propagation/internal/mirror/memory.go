@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// memory has what the status of an Application does not show. After a restart, every grace period
-// starts again. The status still shows which changes are pending.
+// memory has the facts that the status of an Application does not show. After a restart, every
+// grace period starts again. The status still shows which changes are pending.
 type memory struct {
 	mu      sync.Mutex
 	entries map[types.NamespacedName]entry // only Applications that have one
@@ -110,7 +110,7 @@ func (m *memory) takeFeedback(app types.NamespacedName) time.Time {
 	return at
 }
 
-// returnFeedback restores a time whose feedback was not written.
+// returnFeedback restores the time of feedback that was not written.
 func (m *memory) returnFeedback(app types.NamespacedName, at time.Time) {
 	if at.IsZero() {
 		return

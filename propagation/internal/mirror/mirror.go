@@ -91,7 +91,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-// decision is what to do with the status of an Application.
+// decision is the decision about the status of an Application.
 type decision struct {
 	// patch is the patch to send, or nil.
 	patch []byte
@@ -154,7 +154,7 @@ const initialStatusOfEach = 10 * time.Millisecond
 // delay returns how long the status of an Application must wait before it is written, or zero.
 //
 // The managed cluster of a new Application reports soon. Writing "Unknown" first would cost a
-// second write for every Application of a fleet that is delivered at once, and would slow the
+// second write for every Application of a fleet that is delivered at once. It would slow the
 // delivery of the others. How long the first report takes depends on how many others wait, so the
 // Application is checked again earlier.
 func (r *Reconciler) delay(app types.NamespacedName, f facts) time.Duration {

@@ -40,7 +40,7 @@ type random struct {
 // pulled is an Application and its expected status.
 type pulled struct {
 	app    *argocd.Application
-	target string // the target cluster; empty if it is not pulled
+	target string // the target cluster, empty if the Application is not pulled
 	works  map[string]*workv1.ManifestWork
 	words  map[string]string // the last report of each cluster's agent, in short form
 	// operator began the operation that the status shows. It is empty if that is unknown, because the

@@ -37,8 +37,8 @@ type revisions struct {
 }
 
 // statusPatch returns the merge patch that writes an observation into the Application's status, or
-// nil if nothing differs. source is the UID of the ManifestWork from which the stored status comes,
-// or empty if it is not known. run is the observed operation and who asked for it.
+// nil if nothing differs. source is the UID of the ManifestWork from which the stored status comes.
+// It is empty if the UID is not known. run is the observed operation and who asked for it.
 func statusPatch(app *argocd.Application, observed status.Observation, run request.Run, source types.UID, now time.Time) ([]byte, error) {
 	before, err := read(app.Status)
 	if err != nil {
@@ -62,9 +62,9 @@ func statusPatch(app *argocd.Application, observed status.Observation, run reque
 }
 
 // maybeBefore reports whether the managed cluster may have compared before its last operation
-// ended. Times in whole seconds cannot show the order. Kargo would take the health of the version
-// before for that of the promoted one. A failed operation promotes nothing, and its notification
-// must not wait.
+// ended. Times in whole seconds cannot show the order. Kargo would take the health of the previous
+// version for the health of the promoted version. A failed operation promotes nothing, and its
+// notification must not wait.
 func maybeBefore(observed status.Observation) bool {
 	if observed.Operation.FinishedAt == "" {
 		return observed.Operation.Phase != ""
@@ -128,8 +128,8 @@ func read(status json.RawMessage) (written, error) {
 	return w, nil
 }
 
-// hasHealth reports whether a status has a health. A malformed status counts as one that has: its
-// patch reports the error.
+// hasHealth reports whether a status has a health. A malformed status counts as a status with a
+// health, because its patch reports the error.
 func hasHealth(status json.RawMessage) bool {
 	if len(status) == 0 {
 		return false

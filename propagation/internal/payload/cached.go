@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// StoredOf returns what the cache keeps of a work to compare it with a desired one.
+// StoredOf returns the data that the cache keeps of a work to compare it with a desired work.
 func StoredOf(work *workv1.ManifestWork) manifestcache.Stored {
 	spec := &work.Spec
 	// A spec that cannot be hashed is not ours. It gets no hash, so that it is repaired.
@@ -73,7 +73,7 @@ func scrapeType(spec *workv1.ManifestWorkSpec) workv1.FeedbackScrapeType {
 }
 
 // keepGeneration keeps the generation at which more than a request last changed on the desired
-// work. Otherwise a request that is added and removed would make earlier feedback look outdated.
+// work. Otherwise earlier feedback would count as outdated after a request was added and removed.
 // Any other change removes the annotation, so that the work's own generation counts.
 func keepGeneration(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool, base string) {
 	mark := current.Annotations[contract.ChangeGenerationAnnotation]
@@ -98,9 +98,9 @@ func writtenAs(work *workv1.ManifestWork, stored string) string {
 	return written
 }
 
-// StoredSpecPatch returns the JSON patch that notes the two hashes on a work: the API server stores
-// a written spec as what current has, for example because its CRD does not have a field. With the
-// note, the spec is not written again, even after a restart.
+// StoredSpecPatch returns the JSON patch that notes two hashes on a work: of the written spec, and
+// of the spec that the API server stored instead. They differ, for example, if the CRD does not
+// have a field. With the note, the spec is not written again, even after a restart.
 func StoredSpecPatch(current *manifestcache.Work, now *metav1.PartialObjectMetadata, written string) (json.RawMessage, error) {
 	stored := current.Stored.Hash
 	if is, noted := strings.CutPrefix(current.Annotations[contract.StoredSpecAnnotation], stored+"/"); noted {

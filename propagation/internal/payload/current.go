@@ -34,7 +34,7 @@ func ProvenByName(app *argocd.Application, name string) bool {
 	return slices.Contains(WorkNames(app)[:3], name)
 }
 
-// IsOwnWork reports whether a work is proven to belong to the Application: its name was made from
+// IsOwnWork reports whether a work is proven to belong to the Application. Its name was made from
 // the Application's UID, or it carries the whole UID.
 func IsOwnWork(app *argocd.Application, work *manifestcache.Work) bool {
 	return slices.Contains(WorkNames(app), work.Name) ||

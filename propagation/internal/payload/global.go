@@ -11,7 +11,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// globalLists are the lists of an AppProject that Argo CD extends by those of a global project
+// globalLists are the lists of an AppProject that Argo CD extends by the lists of a global project
 // (util/argo, mergeVirtualProject).
 var globalLists = []string{
 	"clusterResourceWhitelist", "clusterResourceBlacklist", "namespaceResourceWhitelist", "namespaceResourceBlacklist",

@@ -18,7 +18,7 @@ type Inputs struct {
 	ProjectNamespace string
 	// CreateNamespace delivers the Namespace of the Application as well.
 	CreateNamespace bool
-	// Orphan keeps what was delivered on the cluster when the work is deleted.
+	// Orphan keeps the delivered objects on the cluster when the work is deleted.
 	Orphan bool
 	// BySet is true if the ApplicationSet asks for Orphan.
 	BySet bool
@@ -32,7 +32,7 @@ type Inputs struct {
 
 // These are the words of the deletion-policy annotation.
 const (
-	DeletionPrune   = "prune"   // remove what was delivered, as without the annotation
+	DeletionPrune   = "prune"   // remove the delivered objects, as without the annotation
 	DeletionOrphan  = "orphan"  // keep it on the cluster, without the hub
 	DeletionAbandon = "abandon" // do not wait for the clusters of a deleted Application
 )
@@ -42,7 +42,7 @@ const (
 const (
 	// ManagementNoTakeover applies only fields that no other client has set to another value.
 	ManagementNoTakeover = "no-takeover"
-	// ManagementObserve delivers nothing and reports what exists.
+	// ManagementObserve delivers nothing and reports the existing Application.
 	ManagementObserve = "observe"
 )
 

@@ -39,7 +39,8 @@ func decode(raw json.RawMessage, into any) error {
 }
 
 // edit returns a JSON object with a changed value at a path. change gets the value and returns the
-// new one; nil stands for a missing value. The other members are not decoded and keep their bytes.
+// new value. A nil value is a missing value. The other members are not decoded and keep their
+// bytes.
 func edit(raw json.RawMessage, change func(json.RawMessage) (json.RawMessage, error), path ...string) (json.RawMessage, error) {
 	if len(path) == 0 {
 		return change(raw)

@@ -78,10 +78,11 @@ func subscribe(delivered, onHub map[string]string) {
 var errNoSpec = errors.New("the Application has no spec")
 
 // applicationManifest returns the Application for the managed cluster, and does not change the
-// hub's. It is the hub's Application byte for byte, with three differences: spec.destination, the
-// request, and no labels, annotations and finalizers that only the hub uses (see isHubOnly and
-// argoCDFinalizers). spec is the hub's spec with the new destination. If the cluster has an
-// argocd-agent, a label makes the agent ignore the delivered Application.
+// hub's. It is the hub's Application byte for byte, with three differences: spec.destination is the
+// cluster's, the request is added, and metadata that only the hub uses is missing. Such metadata
+// are labels, annotations and finalizers (see isHubOnly and argoCDFinalizers). spec is the hub's
+// spec with the new destination. If the cluster has an argocd-agent, a label makes the agent ignore
+// the delivered Application.
 func applicationManifest(p Inputs, spec json.RawMessage) (json.RawMessage, error) {
 	app, r := p.Application, p.Request
 	annotations := withoutHubOnly(app.Annotations, p.InstanceLabel)
@@ -199,8 +200,8 @@ func Redirect(spec json.RawMessage, annotations map[string]string) (json.RawMess
 	return encode("spec", fields)
 }
 
-// syncFromHydrated replaces source by the one that Argo CD syncs from if a source is hydrated (v3,
-// SourceHydrator.GetSyncSource).
+// syncFromHydrated replaces source by the source that Argo CD syncs from if a source is hydrated
+// (v3, SourceHydrator.GetSyncSource).
 func syncFromHydrated(spec map[string]json.RawMessage) error {
 	var hydrator *struct {
 		DrySource struct {
@@ -232,7 +233,8 @@ func Hydrates(spec json.RawMessage) bool {
 	return err == nil && len(raw) > 0 && string(raw) != "null"
 }
 
-// withoutHubOnly returns a copy of labels or annotations without the ones that are not delivered.
+// withoutHubOnly returns a copy of labels or annotations. The copy has only the keys that are
+// delivered.
 func withoutHubOnly(m map[string]string, instanceLabel string) map[string]string {
 	kept := make(map[string]string, len(m))
 	maps.Copy(kept, m)

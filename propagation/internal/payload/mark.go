@@ -5,8 +5,8 @@ package payload
 
 import "open-cluster-management.io/multicluster-integrations/shared/contract"
 
-// Mark is an annotation of a ManifestWork: what it delivered stays on the cluster, and who asked
-// for that.
+// Mark is an annotation of a ManifestWork. It means that the delivered objects stay on the cluster,
+// and names who asked for that.
 type Mark string
 
 // These are the marks.
@@ -27,5 +27,5 @@ func MarkOf(annotations map[string]string) Mark {
 	return ByApplication
 }
 
-// Orphans reports whether what was delivered stays on the cluster.
+// Orphans reports whether the delivered objects stay on the cluster.
 func (m Mark) Orphans() bool { return m != NoMark }

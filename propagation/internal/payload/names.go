@@ -79,9 +79,9 @@ func sourcesOf(spec json.RawMessage) int {
 }
 
 // ProjectNamespace returns the namespace of a project on the managed cluster. It is the
-// Application's namespace if the Application is in Argo CD's own namespace there. That is so if it
-// is in Argo CD's namespace on the hub, or if the user chose its namespace. For Applications in any
-// namespace, it is the namespace where Argo CD is expected.
+// Application's namespace if the Application is in Argo CD's own namespace on the cluster. An
+// Application is in that namespace if it is in Argo CD's namespace on the hub, or if the user chose
+// its namespace. For Applications in any namespace, it is the namespace where Argo CD is expected.
 func ProjectNamespace(app *argocd.Application, argocdNamespace string) string {
 	if namespace := DeliveredNamespace(app); app.Namespace == argocdNamespace || namespace != app.Namespace {
 		return namespace

@@ -47,7 +47,7 @@ func TestWorkNames_leaveRoomForTheAgentsPrefix(t *testing.T) {
 }
 
 // An Application that is renamed repeatedly has a work name for each identity, even while former
-// ManifestWorks wait for an unavailable agent. That name proves nothing.
+// ManifestWorks wait for an unavailable agent. Such a name proves nothing.
 func TestWorkNames_haveOneForEachIdentity(t *testing.T) {
 	app := &argocd.Application{}
 	app.Namespace, app.Name, app.UID = "team", "shop", "0123456789abcdef"

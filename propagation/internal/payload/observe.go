@@ -25,8 +25,9 @@ func IsManagementPolicy(app *argocd.Application) bool {
 }
 
 // observe changes a work so that it reads the Application on the managed cluster and never changes
-// it. The agent does not own what it only reads, so that deleting the work changes nothing either.
-// The spec of the Application is not in the work, so that a change of it needs no write.
+// it. The agent does not own an object that it only reads. So deleting the work does not change the
+// Application either. The spec of the Application is not in the work, so that a change of it needs
+// no write.
 func observe(work *workv1.ManifestWork, app *argocd.Application) error {
 	there := DeliveredName(app)
 	manifest, err := encode("Application", deliveredObject{
@@ -47,8 +48,8 @@ func observe(work *workv1.ManifestWork, app *argocd.Application) error {
 	return nil
 }
 
-// Differences lists what a delivery would change in the observed Application, as far as the agent
-// has reported: "path \"a\" → \"b\"". Several sources are not compared.
+// Differences lists the changes that a delivery would make to the observed Application, as far as
+// the agent has reported: "path \"a\" → \"b\"". Several sources are not compared.
 func Differences(app *argocd.Application, work *manifestcache.Work) []string {
 	var spec struct {
 		Source *struct {

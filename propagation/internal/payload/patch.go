@@ -18,8 +18,8 @@ var (
 	workAnnotationKeys = []string{contract.HubNamespaceAnnotation, contract.HubNameAnnotation, contract.HubUIDAnnotation, contract.HostingAnnotation, contract.RequestAnnotation, contract.ChangeGenerationAnnotation, contract.StoredSpecAnnotation, contract.PausedAnnotation, contract.ObservedAnnotation, contract.OnWithdrawAnnotation, contract.OnWithdrawByAnnotation}
 )
 
-// Patch returns the JSON patch that changes current into the desired work, or nil if they are
-// equal. base is the hash of the desired spec without its request. The note about a stored spec
+// Patch returns the JSON patch that changes current into the desired work. It returns nil if they
+// are equal. base is the hash of the desired spec without its request. The note about a stored spec
 // stays if the spec is not written. The hash of the Application's spec is written only together
 // with the spec. Labels and annotations of other writers stay.
 //
@@ -42,8 +42,8 @@ func Patch(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool
 	return patchOf(current.ResourceVersion, patch...)
 }
 
-// changes returns the operations that set the desired values of keys in the map at path. there is
-// false if the map does not exist yet.
+// changes returns the operations that set the desired values of keys in the map at path. If there
+// is false, the map does not exist yet.
 func changes(path string, there bool, current, want map[string]string, keys []string) []patchOperation {
 	var patch []patchOperation
 	if !there {

@@ -15,8 +15,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// pauseMark is the value of [contract.PausedAnnotation] on a work whose Application must not sync
-// by itself. The removed spec.syncPolicy.automated follows after a space.
+// pauseMark is the value of [contract.PausedAnnotation] on a work with an Application that must not
+// sync by itself. The removed spec.syncPolicy.automated follows after a space.
 const pauseMark = "sync"
 
 // WithoutAutomation removes spec.syncPolicy.automated from the Application that a work delivers.
@@ -39,8 +39,8 @@ func WithoutAutomation(spec *workv1.ManifestWorkSpec) (mark string, err error) {
 	return mark, err
 }
 
-// WithAutomation restores what [WithoutAutomation] removed from the Application that a work
-// delivers. mark is the mark of the work.
+// WithAutomation restores the automation that [WithoutAutomation] removed from the Application that
+// a work delivers. mark is the mark of the work.
 func WithAutomation(spec *workv1.ManifestWorkSpec, mark string) error {
 	return changeApplication(spec, func(raw json.RawMessage) (json.RawMessage, error) {
 		return edit(raw, func(spec json.RawMessage) (json.RawMessage, error) { return automatedAgain(spec, mark) }, "spec")

@@ -28,8 +28,8 @@ func CarriedRequest(spec *workv1.ManifestWorkSpec, r request.Request) (request.R
 	return r, nil
 }
 
-// TakeProjects replaces the AppProjects in spec by those of the same name in want, and reports
-// whether one differed.
+// TakeProjects replaces the AppProjects in spec by the AppProjects of the same name in want. It
+// reports whether one differed.
 func TakeProjects(spec, want *workv1.ManifestWorkSpec) (changed bool, err error) {
 	wanted := map[deliveredID]json.RawMessage{}
 	for _, m := range want.Workload.Manifests {
@@ -52,9 +52,9 @@ func TakeProjects(spec, want *workv1.ManifestWorkSpec) (changed bool, err error)
 	return changed, nil
 }
 
-// UpdateProjects replaces the AppProjects in a stored spec by the hub's of the same name, and
-// reports whether one differed. get returns nil if the hub has no such AppProject. The stored one
-// stays then.
+// UpdateProjects replaces the AppProjects in a stored spec by the hub's AppProjects of the same
+// name. It reports whether one differed. get returns nil if the hub has no such AppProject. The
+// stored AppProject stays then.
 func UpdateProjects(spec *workv1.ManifestWorkSpec, cluster, instanceLabel string, get func(name string) (*argocd.AppProject, error)) (changed bool, err error) {
 	for i := range spec.Workload.Manifests {
 		m := &spec.Workload.Manifests[i]

@@ -103,13 +103,14 @@ func Windowed(project json.RawMessage, app *argocd.Application) bool {
 }
 
 // WindowEscaped reports whether a sync window of a delivered AppProject selects an Application on
-// the hub, but not on its managed cluster, because an annotation names another destination there.
+// the hub, but not on its managed cluster. The cause is an annotation that names another
+// destination there.
 func WindowEscaped(project json.RawMessage, app *argocd.Application) bool {
 	return slices.ContainsFunc(windowsOf(project, app), func(w windowOf) bool { return w.hub && !w.there })
 }
 
-// windowOf has two results for a window: hub, whether it selects an Application with its managed
-// cluster as the destination, and there, whether it does so on that cluster.
+// windowOf has two results for a window. hub is true if the window selects an Application with its
+// managed cluster as the destination. there is true if it selects the Application on that cluster.
 type windowOf struct{ hub, there bool }
 
 func windowsOf(project json.RawMessage, app *argocd.Application) []windowOf {

@@ -22,8 +22,8 @@ type Ending struct {
 	Orphan bool
 	// BySet is true if the ApplicationSet asks for Orphan.
 	BySet bool
-	// Finalizers of the delivered Application decide whether Argo CD prunes what it deployed. An
-	// ending with Orphan does not change them.
+	// Finalizers of the delivered Application decide whether Argo CD prunes the workload. An ending
+	// with Orphan does not change them.
 	Finalizers []string
 	// WithoutAutomation stops automated syncs of an orphan, because its tenant has lost a
 	// permission.
@@ -32,14 +32,14 @@ type Ending struct {
 	Resume bool
 }
 
-// These requests mark an ending that keeps what the Application deployed, and one that keeps the
-// Application without automated syncs.
+// These requests mark two kinds of ending. The first keeps the Application's workload. The second
+// keeps the Application without automated syncs.
 const (
 	endRequest  = "end-without-cascade"
 	stayRequest = "stay-without-automation"
 )
 
-// keepsDeployed reports whether the Application is removed and what it deployed stays.
+// keepsDeployed reports whether the Application is removed and its workload stays.
 func (e Ending) keepsDeployed() bool {
 	return !e.Orphan && len(e.Finalizers) == 0
 }
@@ -56,13 +56,13 @@ func (e Ending) request() string {
 	return ""
 }
 
-// Proof is what the agent has reported about an Application with the ending. The agent's
-// server-side apply does not remove a field that another field manager has set as well.
+// Proof is the agent's report about an Application with the ending. The agent's server-side apply
+// does not remove a field that another field manager has set as well.
 type Proof struct {
 	// Known is true if the agent has reported on the Application with that request.
 	Known bool
-	// Finalizer is one that makes Argo CD prune what has to stay. Manager is a field manager that
-	// has set the automation. Both are empty if there is none.
+	// Finalizer is a finalizer that makes Argo CD prune resources that have to stay. Manager is a
+	// field manager that has set the automation. Both are empty if none exists.
 	Finalizer, Manager string
 }
 
@@ -228,7 +228,7 @@ func EndPatch(stored *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e Endi
 		if err != nil {
 			return nil, err
 		}
-		if mark != pauseMark { // there is automation to note
+		if mark != pauseMark { // a note about the automation is needed
 			want[contract.PausedAnnotation] = mark
 		}
 	}

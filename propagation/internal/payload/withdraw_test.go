@@ -59,7 +59,7 @@ func TestEndingOf(t *testing.T) {
 		orphan     bool
 		request    bool
 		ending     Ending
-		want       string // part of the written Application; empty for no write
+		want       string // part of the written Application, empty for no write
 	}{
 		"as it is":             {"nothing is written for an end that the work says already", cascade, false, false, Ending{Finalizers: cascade}, ""},
 		"without cascade":      {"a finalizer that the hub has taken off is taken off", cascade, false, false, Ending{}, `"metadata":{"annotations":{"apps.open-cluster-management.io/request":"end-without-cascade"},"name":"shop"`},

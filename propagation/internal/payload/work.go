@@ -85,7 +85,7 @@ func addShared(spec *workv1.ManifestWorkSpec, p Inputs) error {
 }
 
 // OnDelete sets what happens to the delivered objects when a work is deleted. With orphan, all of
-// them stay. Otherwise only those stay that several Applications may share.
+// them stay. Otherwise only objects that several Applications may share stay.
 func OnDelete(work *workv1.ManifestWork, orphan bool) {
 	delete(work.Annotations, contract.OnWithdrawAnnotation)
 	if orphan {

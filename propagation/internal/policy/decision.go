@@ -96,7 +96,7 @@ func (d Decision) Reason() string {
 	return ReasonDelivered
 }
 
-// Refuse returns the decision on an Application whose desired delivery is refused.
+// Refuse returns the decision that refuses the desired delivery of an Application.
 func Refuse(reason, format string, args ...any) *Decision {
 	return &Decision{Refusal: Message{reason, fmt.Sprintf(format, args...)}}
 }

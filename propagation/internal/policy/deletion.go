@@ -18,7 +18,7 @@ type DeletionPolicy struct {
 	Word string
 	// Abandon releases a deleted Application without waiting for its clusters.
 	Abandon bool
-	// Problem is what is invalid in the value. Nothing is removed then.
+	// Problem describes why the value is invalid. Nothing is removed then.
 	Problem string
 }
 

@@ -2,6 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package policy parses the settings that permit, delay or remove a delivery: pauses, deletion
-// policies, allowed namespaces, global projects. [Decision] is what is reported on an Application.
-// The package is pure.
+// policies, allowed namespaces, global projects. [Decision] is reported on an Application. The
+// package is pure.
 package policy

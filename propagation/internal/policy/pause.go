@@ -24,7 +24,7 @@ type Pause struct {
 	Until time.Time
 	// By names the annotation or claim, and the object that has it.
 	By string
-	// Problem is what is invalid in the value, which then counts as [PauseDelivery].
+	// Problem describes why the value is invalid. An invalid value counts as [PauseDelivery].
 	Problem string
 }
 

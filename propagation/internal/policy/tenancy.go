@@ -13,8 +13,8 @@ import (
 )
 
 // The Argo CD of a managed cluster treats every Application in its own namespace as its
-// administrator's. The hub's Argo CD never checks a pulled Application. So propagation checks here,
-// before the delivery, what Argo CD would check for an Application outside its namespace.
+// administrator's. The hub's Argo CD never checks a pulled Application. So before the delivery,
+// propagation makes the checks that Argo CD would make for an Application outside its namespace.
 // Applications in the Argo CD namespace belong to the administrator and may use any namespace.
 
 // AppNamespace lets the Applications of hub namespaces use another namespace on managed clusters.

@@ -103,8 +103,8 @@ func TestTrackingLabelsGoFromAnEarlierSecret(t *testing.T) {
 	}
 }
 
-// Labels and annotations of other writers stay on a Secret, over an update and over a restart. That includes
-// a tracking label.
+// Labels and annotations of other writers stay on a Secret, over an update and over a restart. A tracking
+// label stays, too.
 func TestOthersLabelsStay(t *testing.T) {
 	a := newArgo(t)
 	_, stop := a.start(nil)

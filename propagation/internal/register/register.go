@@ -45,7 +45,7 @@ type Reconciler struct {
 	instanceLabel string
 	recorder      events.EventRecorder
 
-	foreign sync.Map // clusters whose Secret belongs to another writer, as logged
+	foreign sync.Map // clusters with a Secret of another writer, as logged
 }
 
 // Reconcile creates, updates or deletes the Secret of one ManagedCluster.
@@ -75,8 +75,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !apierrors.IsAlreadyExists(err) {
 		return result, err
 	}
-	// The cache is behind, the Secret has lost the label that the cache selects, or another writer
-	// created it (an operator, or the cluster import of RHACM).
+	// The cache is behind, or the Secret has lost the label that the cache selects. Another writer
+	// may also have created it (an operator, or the cluster import of RHACM).
 	secret, err = r.secret(ctx, r.live, request.Name)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -97,8 +97,8 @@ func (r *Reconciler) update(ctx context.Context, cluster *clusterv1.ManagedClust
 	return r.apply(ctx, secret, cluster)
 }
 
-// apply makes the one write that a Secret needs, if any. If another client has written the Secret,
-// the cluster is reconciled again soon.
+// apply makes the write that a Secret needs, if any. If another client has written the Secret, the
+// cluster is reconciled again soon.
 func (r *Reconciler) apply(ctx context.Context, secret *corev1.Secret, cluster *clusterv1.ManagedCluster) (ctrl.Result, error) {
 	step, err := clustersecret.Plan(secret, cluster, r.namespace, r.instanceLabel, clustersecret.Every)
 	if err != nil {

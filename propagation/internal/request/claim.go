@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// newClaim returns an identity that no other request has, with a hash of what is requested:
-// "operation+refresh-<identity>-<hash>+<hash>". The resource version stands for the time of the
+// newClaim returns an identity that no other request has, with a hash of each request:
+// "operation+refresh-<identity>-<hash>+<hash>". The resource version represents the time of the
 // first observation.
 func newClaim(app *argocd.Application, kinds []string) string {
 	hashes := make([]string, len(kinds))
@@ -35,8 +35,8 @@ func kindsOf(claim string) []string {
 	return strings.Split(kinds, "+")
 }
 
-// unchanged compares a claim with the hub. same are the kinds that the hub still has as claimed.
-// gone are the kinds that the hub does not have any more. A claim without hashes, of an earlier
+// unchanged compares a claim with the hub. same lists the kinds that the hub still has as claimed.
+// gone has the kinds that the hub does not have any more. A claim without hashes, of an earlier
 // version, counts as unchanged.
 func unchanged(app *argocd.Application, claim string) (same []string, gone map[string]bool) {
 	var hashes []string

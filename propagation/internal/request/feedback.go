@@ -11,8 +11,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// feedback is what the managed cluster reports about a request. All values come from one state of
-// its Application.
+// feedback is the managed cluster's report about a request. All values come from one state of its
+// Application.
 type feedback struct {
 	request, owner, refresh, phase, startedAt string
 }

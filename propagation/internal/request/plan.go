@@ -28,7 +28,7 @@ const (
 	StepDrop               // the request was cancelled or never sent: remove the claim
 )
 
-// Plan is what to do about a request.
+// Plan is the next step of a request.
 type Plan struct {
 	Step    Step
 	Request Request
@@ -43,7 +43,7 @@ type Plan struct {
 type Known struct {
 	// Claim is the claim on the Application, or "".
 	Claim string
-	// Unseen is true if the managed cluster cannot have received what was claimed, unless its
+	// Unseen is true if the managed cluster cannot have received the claimed request, unless its
 	// feedback shows otherwise.
 	Unseen bool
 	// Refreshing is the identity of a refresh that this process has sent, if the Application asks
@@ -106,8 +106,9 @@ func planSent(app *argocd.Application, r Request, sent string, same []string, wo
 	case reported.finished(sent, kinds):
 		return Plan{Step: StepFinish, Request: r, Done: same}
 	case r.Operation != nil && terminates(app, reported) && reported.running(sent):
-		// With a termination that was applied before it is lost: Argo CD was writing the state of the
-		// operation at that moment. The agent applies only what changes.
+		// A termination that was applied before was lost, because Argo CD was writing the state of
+		// the operation at that moment. So the identity changes, because the agent applies only
+		// changes.
 		r.ID = withTermination(sent)
 		r.StartedAt = reported.startedAt
 		return Plan{Request: r, Replaced: changed}

@@ -21,19 +21,19 @@ import (
 //	feedback: done         -> request and claim leave the Application, in one write
 //	hub: no claim          -> the work drops the request
 //
-// Each step follows from what is stored, so a crash between two steps repeats none of them. The managed
-// cluster proves that a request is done: the Application was applied with this request, and its
-// .operation has no field manager any more. The work keeps the request until then, because removing an
-// operation from the work would also remove a waiting or running one on the cluster. The operation does
-// not run again meanwhile. The agent does not apply an Application whose manifest has not changed
-// (ignoreFields with OnSpokeChange), and propagation does not change it.
+// Each step follows from the stored objects, so a crash between two steps repeats none of them. The
+// managed cluster proves that a request is done: the Application was applied with this request, and its
+// .operation has no field manager any more. The work keeps the request until then. Removing an
+// operation from the work would also remove a waiting or running operation on the cluster. The
+// operation does not run again meanwhile. The agent does not apply an Application with an unchanged
+// manifest (ignoreFields with OnSpokeChange), and propagation does not change it.
 //
 // The request also stays on the hub until it is done. So Argo CD's clients there wait for it, and can
-// terminate it. If another request replaces it on the hub, that one runs next: the claim names the
-// request that is running.
+// terminate it. If another request replaces it on the hub, the new request runs next. The claim names
+// the request that is running.
 //
 // All other changes of the Application wait as well, because applying it again would run the operation
-// again. There are two exceptions. While the managed cluster cannot have received the request (see
+// again. Two exceptions exist. While the managed cluster cannot have received the request (see
 // [NeverSeen]), the rest of the work may change. AppProjects are separate manifests and change at any
 // time.
 type Request struct {

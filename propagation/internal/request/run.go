@@ -14,7 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Run tells who asked for the last operation that a managed cluster reports.
+// Run records who asked for the last operation that a managed cluster reports.
 type Run struct {
 	// OfHub is true if the hub asked for it.
 	OfHub bool
@@ -45,7 +45,7 @@ func RunOf(app *argocd.Application, work *manifestcache.Work) Run {
 	case claimIn(sent) != claim, !slices.Contains(kindsOf(claim), KindOperation), !reported.applied(sent):
 		return another
 	case reported.owner != "" && !inProgress(reported.phase):
-		return another // the operation waits: the report is about the one before
+		return another // the operation waits, and the report is about the previous one
 	}
 	run := Run{OfHub: true, Waits: another.Waits, Operation: appstatus.Fields{}}
 	if same, _ := unchanged(app, claim); slices.Contains(same, KindOperation) {
@@ -129,14 +129,14 @@ func (r Run) State(hub json.RawMessage, observed *status.Observation) any {
 		StartedAt string `json:"startedAt"`
 	}
 	if json.Unmarshal(hub, &before) == nil {
-		_ = json.Unmarshal(before.OperationState, &was) // a malformed one is another one
+		_ = json.Unmarshal(before.OperationState, &was) // a malformed state counts as another state
 	}
 	state := appstatus.Fields{
 		"phase": reported.Phase, "startedAt": reported.StartedAt, "operation": r.Operation,
 		"finishedAt": appstatus.Optional(reported.FinishedAt), "message": appstatus.Optional(reported.Message),
 	}
 	if observed.OperationRevision != "" || len(observed.OperationRevisions) > 0 {
-		// the CRD requires a revision, even if there is no source
+		// the CRD requires a revision, even without a source
 		state["syncResult"] = appstatus.Fields{"revision": observed.OperationRevision, "revisions": appstatus.OptionalList(observed.OperationRevisions)}
 	}
 	another := was.StartedAt != reported.StartedAt

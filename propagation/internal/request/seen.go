@@ -11,13 +11,13 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 )
 
-// NeverSeen reports whether a managed cluster cannot have received what was written to the hub
-// after made. It has never been available, or it was silent by then. The hub marks a cluster as
+// NeverSeen reports whether a managed cluster cannot have received anything that was written to the
+// hub after made. It has never been available, or it was silent by then. The hub marks a cluster as
 // unknown after its agent has not renewed the lease for five times the lease's duration (OCM's
 // pkg/registration/hub/lease). So one duration later it was certainly silent.
 //
-// Any other cluster counts as one that has received it, although it may not have reported yet. An
-// operation that runs late is better than one that runs twice.
+// Any other cluster counts as a receiver, although it may not have reported yet. An operation that
+// runs late is better than an operation that runs twice.
 func NeverSeen(cluster *clusterv1.ManagedCluster, made time.Time) bool {
 	if cluster == nil {
 		return false

@@ -11,8 +11,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// terminateSuffix follows a claim whose operation is to be terminated, from the second attempt on
-// with a number.
+// terminateSuffix follows a claim if its operation has to be terminated. From the second attempt
+// on, a number follows.
 const terminateSuffix = "/terminate"
 
 // claimIn returns the claim of a request, without its termination.

@@ -1,7 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is the resourcesync binary without its process: flags and what they start.
+// Package command is the resourcesync binary without its process: the flags, and the parts that
+// they start.
 package command
 
 import (
@@ -23,7 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// Version of this module; a release changes it here.
+// Version is the version of this module. A release changes it here.
 const Version = "0.1.0"
 
 const (

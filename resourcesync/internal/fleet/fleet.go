@@ -23,8 +23,8 @@ import (
 
 var managedClusters = schema.GroupVersion(clusterv1.GroupVersion)
 
-// Search itself checks the last one, of each of its clients; the blank line below keeps
-// these out of the type's comment, where controller-gen does not look.
+// Search itself checks the last right, for each of its clients. The blank line below keeps these markers
+// out of the type's comment, where controller-gen does not read markers.
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
 // +kubebuilder:rbac:groups=search.open-cluster-management.io,resources=searches/allManagedData,verbs=get
@@ -34,7 +34,7 @@ type Reader struct {
 	cache client.Reader
 }
 
-// NewReader returns a reader; the cache must hold the objects of [Watched].
+// NewReader returns a reader. The cache must have the objects of [Watched].
 func NewReader(c client.Reader) *Reader { return &Reader{cache: c} }
 
 // View is the hub at one moment.
@@ -48,7 +48,7 @@ type View struct {
 }
 
 // View returns the present lists. After an error nothing is known. It is called at every poll and
-// does not change the listed objects, so it lists the cache's own ones.
+// does not change the listed objects, so it lists the cache's objects without copies.
 func (r *Reader) View(ctx context.Context) (View, error) {
 	v := View{Sets: map[intermediate.Key]bool{}}
 	clusters := &metav1.PartialObjectMetadataList{}
@@ -83,7 +83,8 @@ func Watched() []client.Object {
 	return []client.Object{cluster, argocd.ApplicationSetMetadata()}
 }
 
-// CacheOptions keep of each object what [Reader] reads.
+// CacheOptions returns options for a cache that keeps the fields of each object that [Reader]
+// reads.
 func CacheOptions() cache.Options {
 	return cache.Options{DefaultTransform: trim}
 }

@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// advice is what gives the account the one right that it needs. It is granted by
-// the manifests of this project; an operator who changes them finds this in the log.
+// advice is the remedy in the log if the account lacks the one right that it needs. The manifests
+// of this project grant the right. Operators who change the manifests need the advice.
 const advice = "grant the ServiceAccount \"get\" on searches/allManagedData in search.open-cluster-management.io by a ClusterRoleBinding"
 
 // adviceFineGrained is for the one configuration in which that right gives nothing.
@@ -27,7 +27,7 @@ const accessEvery = 5 * time.Minute // search itself remembers access rights tha
 // access is which clusters search shows to the account. Search hides clusters that an account may
 // not see, without an error.
 type access struct {
-	seen   map[string]bool // nil: not read yet
+	seen   map[string]bool // nil if not read yet
 	at     time.Time       // when seen was last read
 	denied bool            // the account does not see the clusters of the fleet
 	wanted bool            // an answer was empty, which counts only for a visible cluster
@@ -49,8 +49,8 @@ func (a *access) set(r *search.Result, now time.Time) {
 	}
 }
 
-// check returns an error as long as the account sees no cluster of a fleet. have is true if it sees
-// Applications.
+// check returns an error as long as search shows no cluster of a fleet to the account. have is true
+// if search shows Applications.
 func (a *access) check(view fleet.View, have bool) error {
 	a.denied = !have && len(view.Clusters) > 0 && a.seen != nil && !slices.ContainsFunc(view.Clusters, func(c string) bool { return a.seen[c] })
 	if !a.denied {
@@ -60,8 +60,8 @@ func (a *access) check(view fleet.View, have bool) error {
 	return &search.Error{Kind: search.KindAccess, Detail: fmt.Sprintf("search shows none of %d managed clusters", len(view.Clusters))}
 }
 
-// accessAdvice compares the clusters that search shows with those that exist. It
-// returns what an operator should do, "" when all is well.
+// accessAdvice compares the clusters that search shows with the existing clusters. It returns a
+// remedy for the operator, or "" if search shows all clusters.
 func accessAdvice(view fleet.View, seen map[string]bool) (advised string, keys []any) {
 	var hidden, hub []string
 	for _, c := range view.Clusters {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	aloneTimeout = 5 * time.Second // of the first request for a cluster alone; it doubles with each failure
+	aloneTimeout = 5 * time.Second // of the first request for a cluster alone, doubles with each failure
 	mostTimeout  = 30 * time.Second
 	retryAfter   = 6 // intervals at most until a cluster that fails alone is requested again
 	// outageAfter is how many clusters may fail alone before the first good answer of a poll.
@@ -134,7 +134,7 @@ func (p *Poller) failAlone(cluster string, own *alone, err error) {
 	}
 }
 
-// remedy is what helps a cluster that cannot be read.
+// remedy returns the remedy for a cluster that cannot be read.
 func remedy(err error) string {
 	switch search.KindOf(err) {
 	case search.KindTooLarge:

@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// keep replaces the Applications of a cluster; cut is what of them did not fit.
+// keep replaces the Applications of a cluster. cut has the parts of them that did not fit.
 func (s *state) keep(cluster string, st *clusterState, apps []translate.Application, cut translate.Cut) {
 	s.markDirty(st.Applications)
 	s.markDirty(apps)
@@ -28,7 +28,7 @@ func (s *state) keep(cluster string, st *clusterState, apps []translate.Applicat
 	st.bytes = translate.Size(cluster, apps)
 }
 
-// bytes are what all clusters take together.
+// bytes returns the bytes that all clusters take together.
 func (s *state) bytes() int { return s.rows + s.lists.bytes }
 
 // fit leaves out the largest clusters until the others fit, with some room.
@@ -63,7 +63,8 @@ func (s *state) excluded() (out []string) {
 	return out
 }
 
-// readExcluded makes the next answers about left out clusters count, if there is room again.
+// readExcluded makes the next answers about left out clusters count, if the reports have room
+// again.
 func (s *state) readExcluded() {
 	if s.bytes() > s.limit/2 {
 		return
@@ -82,7 +83,7 @@ func largestFirst[T any](of map[string]T, size func(T) int) []string {
 	})
 }
 
-// claim is what a cluster takes in a report.
+// claim is the room that a cluster takes in a report.
 type claim struct {
 	rows  int
 	lists map[intermediate.List]int // bytes of each

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// maxKnown limits what is kept of all clusters, by its bytes in reports. Memory needs about as
-	// many. All files together may be larger, because of their lists of unread clusters.
+	// maxKnown limits the data that is kept of all clusters, by its bytes in reports. Memory needs
+	// about as many. All files together may be larger, because of their lists of unread clusters.
 	maxKnown = 40 << 20
-	// maxCluster limits what is kept of one cluster.
+	// maxCluster limits the data that is kept of one cluster.
 	maxCluster = 4 << 20
 )
 
 // clusterState is the memory of one managed cluster.
 type clusterState struct {
-	translate.Cluster               // what its answers contain, and what is held in addition
+	translate.Cluster               // the content of its answers, and held rows in addition
 	bytes             int           // that its Applications take
 	rows              int           // of these, all but the lists of resources
-	leftOut           translate.Cut // what of them did not fit
+	leftOut           translate.Cut // the parts of them that did not fit
 	readAt            time.Time     // when its last good answer was requested
 	latency           time.Duration // of that answer
-	answer            *answer       // the source of all of it; nil: the next answer is decoded
+	answer            *answer       // the source of all of it, or nil to decode the next answer
 	unread            bool          // it existed at the first poll and has not been read since
-	lackingSince      time.Time     // since when its first answers look as if relations failed
+	lackingSince      time.Time     // since when relations may have failed in its first answers
 }
 
 // answer is one about a batch that was taken over as a whole. The same answer once more

@@ -128,7 +128,7 @@ func TestUnread_notAClusterThatSearchDoesNotShow(t *testing.T) {
 	})
 }
 
-// If the poller does not know which clusters the account may see, an empty answer does not make a cluster
+// If the poller has not read which clusters the account may see, an empty answer does not make a cluster
 // read.
 func TestAnEmptyFirstAnswerNeedsAVisibleCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

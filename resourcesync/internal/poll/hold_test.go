@@ -85,7 +85,8 @@ func TestHold_endsWhenItComesBack(t *testing.T) {
 }
 
 // An Application that search no longer returns is held with its resources, also after a restart.
-// Aggregation shows only rows of existing ManifestWorks, so a deleted one disappears at once.
+// Aggregation shows only rows of existing ManifestWorks, so a deleted Application disappears at
+// once.
 func TestHold_applicationForFiveMinutes(t *testing.T) {
 	in(t, func(w *world) {
 		w.apps["c1"]["other"] = []string{"ConfigMap/x"}
@@ -123,7 +124,7 @@ func TestHold_hiddenClusterKeepsItsRows(t *testing.T) {
 	})
 }
 
-// If the poller does not know which clusters the account may see, an empty answer does not remove rows.
+// If the poller has not read which clusters the account may see, an empty answer does not remove rows.
 func TestAnEmptyAnswerNeedsAVisibleCluster(t *testing.T) {
 	in(t, func(w *world) {
 		delete(w.apps, "c1")

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// changes is what was last logged about each subject, so that a poll logs only what has
-// changed since the one before.
+// changes has the last log text about each subject, so that a poll logs only subjects that have
+// changed since the previous poll.
 type changes map[string]string
 
 // differ records a text about a subject and reports whether it differs from the last one,

@@ -145,7 +145,7 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 	}
 }
 
-// crowd returns Applications whose resources have unique names.
+// crowd returns Applications with resources that have unique names.
 func crowd(cluster string, apps, resources int) []translate.Application {
 	var out []translate.Application
 	for a := range apps {

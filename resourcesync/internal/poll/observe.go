@@ -44,7 +44,7 @@ func kindOf(err error) string {
 	return "other"
 }
 
-// updateMetrics sets the gauges after a poll, and logs what has changed. The caller holds mu.
+// updateMetrics sets the gauges after a poll, and logs the changes. The caller holds mu.
 func (p *Poller) updateMetrics() {
 	stale, unread, hidden, resources, applications := 0, 0, 0, 0, 0
 	var holding, leftOut []string

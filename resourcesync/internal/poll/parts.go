@@ -16,14 +16,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 )
 
-// Searcher queries search; [search.Client] is one.
+// Searcher queries search. [search.Client] implements it.
 type Searcher interface {
 	ClustersWithApplications(ctx context.Context) ([]string, error)
 	Applications(ctx context.Context, clusters []string, last search.Digest) (*search.Result, error)
 	Clusters(ctx context.Context) (*search.Result, error)
 }
 
-// Fleet lists clusters and ApplicationSets of the hub; [fleet.Reader] is one.
+// Fleet lists clusters and ApplicationSets of the hub. [fleet.Reader] implements it.
 type Fleet interface {
 	View(ctx context.Context) (fleet.View, error)
 }
@@ -44,7 +44,7 @@ type Poller struct {
 	Log     logr.Logger
 	Options Options
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // protects the fields below
 	state   *state
 	access  access
 	reports *reports

@@ -58,8 +58,8 @@ func (p *Poller) pause() time.Duration {
 	return d - wait.Jitter(d/30, 2)
 }
 
-// restore reads from the files what an earlier run has read, and begins to request
-// clusters alone where that is needed.
+// restore reads the data of an earlier run from the files, and begins to request clusters alone
+// where that is needed.
 func (p *Poller) restore(ctx context.Context) {
 	p.apart, p.slots = newApart(p.Options.Interval), make(chan struct{}, inFlight)
 	go p.readApart(ctx, p.apart)
@@ -76,7 +76,7 @@ func (p *Poller) restore(ctx context.Context) {
 	p.reports.restore(p.state, success, time.Now())
 }
 
-// poll requests everything once and writes what has changed.
+// poll requests everything once and writes the changes.
 func (p *Poller) poll(ctx context.Context) {
 	started := time.Now()
 	view, err := p.Fleet.View(ctx)
@@ -118,7 +118,7 @@ func (p *Poller) poll(ctx context.Context) {
 	}
 }
 
-// publishStale dates what has become stale and writes the reports. The caller holds mu.
+// publishStale records the age of stale clusters and writes the reports. The caller holds mu.
 func (p *Poller) publishStale(started time.Time) error {
 	if dated := p.state.markStale(started); len(dated) > 0 {
 		p.Log.Info("search has not answered for managed clusters for several polls; reports keep their data and show since when it is stale", "clusters", names(dated))
@@ -126,8 +126,8 @@ func (p *Poller) publishStale(started time.Time) error {
 	return p.publish()
 }
 
-// readSearch reads every cluster that has pulled Applications, had some or was never read.
-// The error is one of search as a whole; what did not fail is taken over all the same.
+// readSearch reads every cluster that has pulled Applications, had some or was never read. The
+// error is about search as a whole. Answers without an error still count.
 func (p *Poller) readSearch(ctx context.Context) error {
 	var have []string
 	err := p.retry(ctx, deadline, attempts, func(ctx context.Context) (err error) { have, err = p.Search.ClustersWithApplications(ctx); return err })
@@ -145,7 +145,7 @@ func (p *Poller) readSearch(ctx context.Context) error {
 	return errors.Join(accessError, p.readAll(ctx, together))
 }
 
-// checkAccess checks at intervals whether the account sees what it should.
+// checkAccess checks at intervals whether search shows all clusters of the fleet to the account.
 func (p *Poller) checkAccess(ctx context.Context, have bool) error {
 	p.mu.Lock()
 	due, view := p.access.due(p.round.started), p.round.view

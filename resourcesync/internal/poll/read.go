@@ -20,7 +20,7 @@ import (
 const (
 	attempts     = 3 // tries of one request within a poll
 	firstBackoff = 250 * time.Millisecond
-	inFlight     = 2                // requests at once; more make the server slower, not the poll faster
+	inFlight     = 2                // requests at once, because more make the server slower, not the poll faster
 	deadline     = 15 * time.Second // of a request but for those for one cluster
 	// giveUpAfter is how many batches may fail in a poll before the first good answer.
 	giveUpAfter = 4
@@ -75,10 +75,10 @@ func (p *Poller) readBatch(ctx context.Context, clusters []string) {
 	p.publishNow()
 }
 
-// publishNow writes what has been read when a poll takes long. The caller holds mu.
+// publishNow writes the data that was read so far when a poll takes long. The caller holds mu.
 func (p *Poller) publishNow() {
 	if time.Since(p.round.published) >= p.Options.Interval {
-		_ = p.publish() // what fails is tried again, and reported, at the end of the poll
+		_ = p.publish() // a failed write is tried again, and reported, at the end of the poll
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// Files keeps the reports; [intermediate.Store] is one.
+// Files keeps the reports. [intermediate.Store] implements it.
 type Files interface {
 	List() ([]intermediate.Key, error)
 	Read(namespace, name string) (*intermediate.Report, error)
@@ -28,7 +28,7 @@ type Files interface {
 	SetLastSuccess(at time.Time) error
 }
 
-// fingerprint is of the bytes of a report; zero: of a file that cannot be read.
+// fingerprint is a hash of the bytes of a report. It is zero for a file that cannot be read.
 type fingerprint [sha256.Size]byte
 
 func fingerprintOf(r *intermediate.Report) (print fingerprint, size int, err error) {
@@ -40,7 +40,7 @@ func fingerprintOf(r *intermediate.Report) (print fingerprint, size int, err err
 type file struct {
 	print fingerprint
 	size  int
-	cut   translate.Cut // what did not fit
+	cut   translate.Cut // the parts that did not fit
 	// unread are the clusters that the report does not cover, if an earlier run wrote it. nil means
 	// that this run did.
 	unread map[string]bool
@@ -55,7 +55,7 @@ type reports struct {
 	written map[intermediate.Key]*file
 	total   int                       // bytes
 	refused map[intermediate.Key]bool // reports without room
-	silent  []string                  // the clusters that no report spoke for when they were last written
+	silent  []string                  // the clusters that no report covered when the reports were last written
 	began   time.Time                 // when this run did
 	// dated is true if reports have the time since which they do not cover clusters. The first
 	// polls of a new pod are no reason to write every report twice.
@@ -66,8 +66,8 @@ func newReports(files Files, log logr.Logger) *reports {
 	return &reports{files: files, log: log, began: time.Now().UTC().Truncate(time.Second), written: map[intermediate.Key]*file{}, refused: map[intermediate.Key]bool{}}
 }
 
-// restore reads what an earlier run has written into s, so that a restart loses nothing
-// and writes nothing that has not changed.
+// restore reads the files of an earlier run into s, so that a restart loses nothing and writes only
+// changes.
 func (f *reports) restore(s *state, success, now time.Time) {
 	keys, err := f.files.List()
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *reports) restoreReport(k intermediate.Key, s *state, success, now time.
 	if err != nil {
 		return err
 	}
-	at := success // what was not written again was true then
+	at := success // a report that was not written again was true then
 	if at.IsZero() {
 		if at, err = f.files.WrittenAt(k.Namespace, k.Name); err != nil {
 			return err
@@ -126,9 +126,9 @@ func (f *reports) drop(k intermediate.Key) {
 	delete(f.refused, k)
 }
 
-// publish writes the reports that differ from their files, and removes those of deleted
+// publish writes the reports that differ from their files, and removes the reports of deleted
 // ApplicationSets. unread are the clusters that this run has not read, sorted. The next call
-// retries what fails.
+// retries failed writes and removals.
 func (f *reports) publish(s *state, sets map[intermediate.Key]bool, unread []string) error {
 	errs := []error{f.checkFiles()}
 	for k := range f.written {
@@ -174,8 +174,9 @@ func (f *reports) checkFiles() error {
 	return nil
 }
 
-// toWrite returns the ApplicationSets whose report may differ from its file: those with
-// Applications, and those that had some, because a report has to show that none exist any more.
+// toWrite returns the ApplicationSets with a report that may differ from its file. Such an
+// ApplicationSet has Applications, or had some, because a report has to show that none exist any
+// more.
 func (f *reports) toWrite(s *state, sets map[intermediate.Key]bool, all bool) []intermediate.Key {
 	rows := map[intermediate.Key]bool{}
 	for _, st := range s.clusters {
@@ -195,8 +196,8 @@ func (f *reports) toWrite(s *state, sets map[intermediate.Key]bool, all bool) []
 	return out
 }
 
-// complete adds the clusters that search could not answer for, and since when, and cuts what is too
-// much. It returns what was cut.
+// complete adds the clusters that search could not answer for, and since when. It cuts the parts
+// for which r has no room, and returns the counts of cut parts.
 func (f *reports) complete(r *intermediate.Report, before *file, unread, excluded []string) translate.Cut {
 	since := f.began
 	if before != nil && !before.since.IsZero() {
@@ -228,8 +229,8 @@ func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread, excl
 		before.cut = cut // unknown of the file of an earlier run
 		return true, nil
 	}
-	// The file that it replaces is there until it is written. The container's volume is not
-	// to be filled: the kubelet would evict the pod, and deliveries with it.
+	// The replaced file exists until the new file is written. The container's volume must not
+	// become full, because the kubelet would evict the pod, and deliveries would stop.
 	if size > intermediate.MaxReportBytes || f.total+size > intermediate.MaxDirectoryBytes {
 		if !f.refused[k] {
 			f.refused[k] = true

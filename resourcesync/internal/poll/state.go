@@ -28,7 +28,7 @@ type reply struct {
 	digest    search.Digest // zero when anything about it was odd
 }
 
-// restore takes over what a report of an earlier run contains.
+// restore takes over the content of a report of an earlier run.
 func (s *state) restore(r *intermediate.Report, at time.Time) {
 	known := map[string]translate.Cluster{}
 	for i := range r.Applications {
@@ -72,7 +72,7 @@ func (s *state) setClusters(exist []string) {
 }
 
 // targets returns the clusters to request: those with Applications according to search, and visible
-// ones that had some or were never read.
+// clusters that had some or were never read.
 func (s *state) targets(have []string, shown func(cluster string) bool) []string {
 	has := make(map[string]bool, len(have))
 	for _, c := range have {
@@ -89,7 +89,7 @@ func (s *state) targets(have []string, shown func(cluster string) bool) []string
 }
 
 // lastAnswer returns the answer from which everything about a batch comes, or the zero answer if
-// there are several.
+// several answers are the source.
 func (s *state) lastAnswer(batch []string) answer {
 	first := s.clusters[batch[0]]
 	if first == nil || first.answer == nil || !slices.Equal(first.answer.clusters, batch) {
@@ -103,7 +103,7 @@ func (s *state) lastAnswer(batch []string) answer {
 	return *first.answer
 }
 
-// confirm does what taking the same answer over again would do.
+// confirm has the effect of applying the same answer again.
 func (s *state) confirm(a answer, requested time.Time, latency time.Duration) {
 	for _, c := range a.clusters {
 		if st := s.clusters[c]; st != nil {
@@ -118,9 +118,9 @@ func (s *state) confirm(a answer, requested time.Time, latency time.Duration) {
 	}
 }
 
-// apply applies an answer. It skips clusters for which it may be empty only because the account
-// does not see them, or because relations failed. empty is true if an answer was empty, and so
-// depends on what the account sees.
+// apply applies an answer. It skips a cluster without rows if search may hide the cluster from the
+// account. It also skips a cluster if relations may have failed. empty is true if an answer was
+// empty, and so depends on the clusters that search shows to the account.
 func (s *state) apply(clusters []string, r reply, visible func(cluster string) bool) (empty bool) {
 	a := &answer{clusters: clusters, digest: r.digest}
 	whole := r.digest != search.Digest{}
@@ -169,8 +169,8 @@ func lacksRelations(apps []translate.Application) bool {
 	return lacking
 }
 
-// outlasts reports whether a cluster's answers have looked for long as if relations failed, while
-// other clusters have some. Then the cluster may really have none.
+// outlasts reports whether relations may have failed in a cluster's answers for a long time, while
+// other clusters have relations. Then the cluster may really have none.
 func (st *clusterState) outlasts(now time.Time) bool {
 	if st.lackingSince.IsZero() {
 		st.lackingSince = now
@@ -187,8 +187,8 @@ func (s *state) loses(clusters []string, fresh map[string][]translate.Applicatio
 	})
 }
 
-// witness returns a cluster that is not among clusters, and whose last answer had
-// resources: the smallest one. It returns "" if there is none.
+// witness returns the smallest cluster that is not among clusters and had resources in its last
+// answer. It returns "" if no such cluster exists.
 func (s *state) witness(clusters []string) (witness string) {
 	for c, st := range s.clusters {
 		if st.unread || st.StaleSince != nil || !translate.HasResources(st.Applications) || slices.Contains(clusters, c) {
@@ -220,9 +220,9 @@ func equal(a, b []translate.Application) bool {
 	})
 }
 
-// markStale records the age of clusters whose last valid answer is several polls old, and returns
-// them. A single failure is no reason to write every report twice, and a cluster with slow answers
-// is requested less often.
+// markStale records the age of clusters with a last valid answer that is several polls old, and
+// returns them. A single failure is no reason to write every report twice, and a cluster with slow
+// answers is requested less often.
 func (s *state) markStale(started time.Time) (dated []string) {
 	for c, st := range s.clusters {
 		grace := staleAfter * s.interval

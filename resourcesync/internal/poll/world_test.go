@@ -107,7 +107,7 @@ func contains(list []string, part string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, part) })
 }
 
-// with calls do with the lock, for tests whose poller runs in parallel.
+// with calls do with the lock, for tests with a poller that is running in parallel.
 func (w *world) with(do func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,7 +172,7 @@ func (w *world) Applications(ctx context.Context, clusters []string, last search
 		if w.hidden[c] {
 			continue
 		}
-		var uids []string // of the Applications with objects; the others have no relation to the cluster
+		var uids []string // of the Applications with objects. Others have no relation to the cluster
 		for name, objects := range w.apps[c] {
 			uid := c + "/" + name
 			if len(objects) > 0 {

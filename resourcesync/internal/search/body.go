@@ -37,8 +37,8 @@ func readBody(body io.Reader, read func(body []byte) error) error {
 	return &Error{Kind: KindIncomplete, Status: http.StatusOK, Detail: "the answer breaks off", Err: err}
 }
 
-// readAll appends what r has to b. It leaves less room behind it than a
-// [bytes.Buffer], which doubles: the buffers are megabytes, and are kept.
+// readAll appends the data of r to b. It leaves less room than a [bytes.Buffer], which doubles,
+// because the buffers have megabytes and are kept.
 func readAll(r io.Reader, b []byte) ([]byte, error) {
 	for {
 		b = slices.Grow(b, 16<<10) // as much as TLS hands over at once

@@ -19,7 +19,7 @@ const (
 	maxHosting    = 400     // "ApplicationSet/<namespace>/<name>"
 	maxMissing    = 1 << 20 // several thousand resources
 	maxConditions = 50
-	maxMessage    = 512 // runes; the collector adds dots behind them
+	maxMessage    = 512 // runes, the collector adds dots behind them
 	dots          = "..."
 )
 

@@ -23,29 +23,29 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options of a [Client].
+// Options are the options of a [Client].
 type Options struct {
-	// URL of the GraphQL endpoint; https only.
+	// URL is the URL of the GraphQL endpoint. It must be https.
 	URL string
 	// CAFile has the certificates, as PEM, that must have signed the server's. If it is empty,
 	// FallbackCAFile is used if that file exists, else the system's.
 	CAFile, FallbackCAFile string
-	// TokenFile holds the bearer token; it is read for every request.
+	// TokenFile has the bearer token. The client reads the file for every request.
 	TokenFile string
 	// MaxBytes bounds one answer.
 	MaxBytes int64
 }
 
-// Client queries search v2. It is safe for concurrent use and never retries; a request lasts
-// as long as its context.
+// Client queries search v2. It is safe for concurrent use and never retries. A request lasts as
+// long as its context.
 type Client struct {
 	options Options
 
 	mu   sync.Mutex
-	http *http.Client // nil: the next request makes it
+	http *http.Client // nil until the next request creates it
 }
 
-// New returns a client; nothing is sent or read yet.
+// New returns a client. It sends and reads nothing yet.
 func New(o Options) *Client { return &Client{options: o} }
 
 // connection returns the HTTP client.
@@ -74,8 +74,9 @@ type rootsError struct{ err error }
 func (e *rootsError) Error() string { return "load the CAs for search: " + e.err.Error() }
 func (e *rootsError) Unwrap() error { return e.err }
 
-// connect returns a client that trusts the CAs of CAFile, else those of FallbackCAFile if the
-// platform has mounted it, else the system's. client-go reads the file again within five minutes.
+// connect returns a client that trusts the CAs of CAFile. Without a CAFile, it trusts the CAs of
+// FallbackCAFile if the platform has mounted that file, else the system's. client-go reads the file
+// again within five minutes.
 func connect(o Options) (*http.Client, error) {
 	config := &rest.Config{
 		Host: o.URL, TLSClientConfig: rest.TLSClientConfig{CAFile: o.CAFile},
@@ -102,7 +103,7 @@ type graphQLRequest struct {
 }
 
 // post sends a query and passes the body of the answer to read, which must not keep it. It returns
-// the result of read, or an error of this package if there is no valid answer.
+// the result of read, or an error of this package without a valid answer.
 func (c *Client) post(ctx context.Context, q graphQLRequest, read func(body []byte) error) error {
 	token, err := readToken(c.options.TokenFile)
 	if err != nil {
@@ -181,7 +182,7 @@ func message(body []byte) string {
 	return m.Message
 }
 
-// connectionError reports why there was no answer at all.
+// connectionError reports why search gave no answer at all.
 func connectionError(err error) error {
 	if err == nil {
 		return nil

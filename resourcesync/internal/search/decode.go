@@ -18,7 +18,7 @@ import (
 // answer is a decoded GraphQL response.
 type answer struct {
 	errors  []graphQLError
-	results []Result // of "searchResult", one for each input; nil when it was null or absent
+	results []Result // of "searchResult", one for each input, nil if it was null or absent
 	values  []string // of "searchComplete"
 	data    bool     // "data" was there and not null
 }
@@ -36,8 +36,8 @@ func decode(body []byte) (*answer, error) {
 }
 
 func walk(body []byte, s *stream) (*answer, error) {
-	// A bytes.Buffer is read in place. Rows may repeat a name, and text that is not UTF-8
-	// becomes U+FFFD: neither is a reason to refuse the other rows.
+	// The decoder reads a bytes.Buffer in place. Rows may repeat a name, and text that is not UTF-8
+	// becomes U+FFFD. Neither is a reason to refuse the other rows.
 	s.dec = jsontext.NewDecoder(bytes.NewBuffer(body), lenient...)
 	a := &answer{}
 	err := s.object(func(name string) error {
@@ -69,7 +69,7 @@ func walk(body []byte, s *stream) (*answer, error) {
 // stream walks a response.
 type stream struct {
 	dec  *jsontext.Decoder
-	rows *decoder // nil: rows are not decoded
+	rows *decoder // nil if rows are not decoded
 	sums []Sum    // of the lists that an outline leaves out, in their order
 }
 
@@ -168,7 +168,7 @@ const maxOdd = 10
 
 func (s *stream) nullable(read func() error) error { return nullable(s.dec, read) }
 
-// object calls member for each name of an object; member consumes the value.
+// object calls member for each name of an object. member consumes the value.
 func (s *stream) object(member func(name string) error) error {
 	return brackets(s.dec, '{', '}', func() error {
 		name, err := s.dec.ReadToken()
@@ -179,7 +179,7 @@ func (s *stream) object(member func(name string) error) error {
 	})
 }
 
-// list calls element for each element of a list; element consumes it.
+// list calls element for each element of a list. element consumes it.
 func (s *stream) list(element func() error) error { return brackets(s.dec, '[', ']', element) }
 
 // only returns the one result of an answer when it is whole.
@@ -207,7 +207,7 @@ func only(a *answer, err error) (*Result, error) {
 	return r, nil
 }
 
-// classify recognizes the messages by what stays the same in them.
+// classify recognizes the messages by their constant parts.
 func (e *graphQLError) classify() error {
 	kind := KindGraphQL
 	switch m := e.Message; {

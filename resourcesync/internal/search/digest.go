@@ -8,12 +8,14 @@ import (
 	"hash/maphash"
 )
 
-// Digest shows within one run of the program whether two answers are equal: the same rows, each with the same frequency and in the same list, in any order.
-// Search does not keep an order of rows. The zero Digest means no answer.
+// Digest shows within one run of the program whether two answers are equal. Equal answers have the same rows, each
+// with the same frequency and in the same list, in any order. Search does not keep an order of rows. The zero Digest
+// means no answer.
 //
-// Different answers have equal digests only by chance. A row counts by a hash of 64 bits with a random key, which never leaves the process. The hashes are
-// added, so that a row that occurs twice does not disappear, as it would with exclusive or. A changed row has its earlier hash once in 2^64 changes: with
-// fifty answers that change every second, once in 10^10 years. Numbers of rows are compared directly.
+// Different answers have equal digests only by chance. A row counts by a hash of 64 bits with a random key, which
+// never leaves the process. The hashes are added, so that a row that occurs twice does not disappear, as it would
+// with exclusive or. A changed row has its earlier hash once in 2^64 changes. With fifty answers that change every
+// second, that is once in 10^10 years. Numbers of rows are compared directly.
 type Digest struct {
 	// Count is the number of items according to the answer.
 	Count int
@@ -42,9 +44,9 @@ func (s *Sum) merge(more Sum) {
 }
 
 // scan is decode without the rows: it only computes their digests. It checks everything around the
-// rows as decode does. It takes for a row what looks like one. If the digest equals the one of a
-// decoded answer, the same bytes were taken for rows, and so each row ended correctly. A mistake
-// gives another digest.
+// rows as decode does. It finds the end of a row by its brackets only. If the digest equals the one
+// of a decoded answer, the same bytes were taken for rows, and so each row ended correctly. A
+// mistake gives another digest.
 func scan(body []byte) (*answer, error) {
 	short, sums := outline(body)
 	return walk(short, &stream{sums: sums})
@@ -53,7 +55,8 @@ func scan(body []byte) (*answer, error) {
 // leftOut is in an outline for all the rows of a list.
 const leftOut = "0"
 
-// newline is what encoding/json's Encoder writes behind each row, where nothing compacts it.
+// newline is the text that encoding/json's Encoder writes behind each row, where nothing compacts
+// it.
 var newline = []byte("\n")
 
 // outline returns an answer without the rows of its lists, and the sums of these.
@@ -81,8 +84,8 @@ func outline(body []byte) (short []byte, sums []Sum) {
 	}
 }
 
-// rowEnd returns where the row at the beginning of b seems to end: at the first closing bracket
-// before another row or before the end of the list.
+// rowEnd returns where the row at the beginning of b probably ends. That is the first closing
+// bracket before another row or before the end of the list.
 func rowEnd(b []byte) int {
 	for end := 0; ; {
 		at := bytes.IndexByte(b[end:], '}')

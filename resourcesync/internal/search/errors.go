@@ -17,38 +17,38 @@ type Kind string
 
 // The kinds of failure.
 const (
-	// KindAbsent: the service's name does not exist, or nothing is served there.
+	// KindAbsent means that the service's name does not exist, or that nothing is served there.
 	KindAbsent Kind = "absent"
 	// KindUnreachable means that no connection was possible, or that it broke.
 	KindUnreachable Kind = "unreachable"
-	// KindTLS: the server's certificate is not trusted, or no roots can be loaded.
+	// KindTLS means that the server's certificate is not trusted, or that no roots can be loaded.
 	KindTLS Kind = "tls"
-	// KindTimeout: no answer in time, by our clock or by the server's.
+	// KindTimeout means that no answer arrived in time, by our clock or by the server's.
 	KindTimeout Kind = "timeout"
-	// KindToken: the token file cannot be used; nothing was sent.
+	// KindToken means that the token file cannot be used. Nothing was sent.
 	KindToken Kind = "token"
-	// KindUnauthenticated: the server does not accept the token.
+	// KindUnauthenticated means that the server does not accept the token.
 	KindUnauthenticated Kind = "unauthenticated"
-	// KindAuthenticator: the server could not ask Kubernetes about the token.
+	// KindAuthenticator means that the server could not review the token with Kubernetes.
 	KindAuthenticator Kind = "authenticator"
-	// KindAccess means that the server could not review the account's rights, or hides what the
-	// account should see.
+	// KindAccess means that the server could not review the account's rights, or hides clusters
+	// that the account should see.
 	KindAccess Kind = "access"
-	// KindDatabase: the server has no connection with its database.
+	// KindDatabase means that the server has no connection with its database.
 	KindDatabase Kind = "database"
-	// KindStatement: the database refused or cancelled a statement.
+	// KindStatement means that the database refused or cancelled a statement.
 	KindStatement Kind = "statement"
-	// KindQuery: the server does not understand the query: another version of it.
+	// KindQuery means that the server rejects the query, because the server has another version.
 	KindQuery Kind = "query"
-	// KindGraphQL: any other error that the server reports in its answer.
+	// KindGraphQL means any other error that the server reports in its answer.
 	KindGraphQL Kind = "graphql"
-	// KindIncomplete means that an answer looks valid and is not complete.
+	// KindIncomplete means that an answer is valid in form, but not complete.
 	KindIncomplete Kind = "incomplete"
 	// KindMalformed means that an answer violates the contract.
 	KindMalformed Kind = "malformed"
-	// KindTooLarge: an answer past the limit; a smaller batch may fit.
+	// KindTooLarge means that an answer is larger than the limit. A smaller batch may fit.
 	KindTooLarge Kind = "too_large"
-	// KindStatus: an HTTP status that the contract does not name.
+	// KindStatus means an HTTP status that the contract does not name.
 	KindStatus Kind = "status"
 )
 
@@ -61,9 +61,9 @@ var Kinds = []Kind{
 // Error is a failed request.
 type Error struct {
 	Kind Kind
-	// Status is the HTTP status, 0 when there was no answer.
+	// Status is the HTTP status. It is 0 without an answer.
 	Status int
-	// Detail is one line for an operator; it never holds a token.
+	// Detail is one line for an operator. It never has a token.
 	Detail string
 	// Err is the cause, or nil.
 	Err error

@@ -20,8 +20,8 @@ type decoder struct {
 	dec     jsontext.Decoder
 }
 
-// item decodes a row. It compares names of properties exactly, because users may index columns
-// whose names differ only in case.
+// item decodes a row. It compares names of properties exactly, because users may index columns with
+// names that differ only in case.
 func (d *decoder) item(raw []byte) (Item, error) {
 	var it Item
 	d.row.Reset()

@@ -31,8 +31,8 @@ type filter struct {
 }
 
 // applications filters by the plural and never by the kind. A filter value "Application" makes the
-// server follow relations three levels deep. That costs about fifteen times more and mixes up
-// Applications that share an object.
+// server follow relations three levels deep. Such a request costs about fifteen times more and
+// mixes up Applications that share an object.
 func applications(more ...filter) input {
 	return input{Limit: noLimit, Filters: append([]filter{
 		{Property: "kind_plural", Values: []string{"applications"}},
@@ -64,9 +64,8 @@ func (c *Client) Clusters(ctx context.Context) (*Result, error) {
 	return c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{{Property: "kind", Values: []string{"Cluster"}}}}, Digest{})
 }
 
-// ClustersWithApplications returns the clusters that have pulled Applications.
-// Nothing in the answer shows whether it is complete: a cluster that is not in it
-// may have some all the same.
+// ClustersWithApplications returns the clusters that have pulled Applications. Nothing in the
+// answer shows whether it is complete. A cluster that is not in the answer may still have some.
 func (c *Client) ClustersWithApplications(ctx context.Context) ([]string, error) {
 	var values []string
 	err := c.post(ctx, graphQLRequest{Query: valuesQuery, Variables: map[string]any{
@@ -106,15 +105,15 @@ func unchanged(body []byte, last Digest) *Result {
 	}
 	r, err := only(scan(body))
 	if err != nil || r.Digest != last {
-		return nil // decoding reports what is wrong
+		return nil // decoding reports the problem
 	}
 	r.Unchanged = true
 	return r
 }
 
-// guard repeats the name of a single cluster that is called "application". Any filter value of that
-// name makes the server follow relations three levels deep. A wildcard that matches nothing else
-// keeps it at one.
+// guard replaces the last letter of a cluster's name "application" by a wildcard. Any filter value of
+// that name makes the server follow relations three levels deep. The wildcard keeps it at one, and
+// hardly matches another cluster.
 func guard(clusters []string) []string {
 	for i, name := range clusters {
 		if strings.EqualFold(name, "application") {
@@ -126,8 +125,8 @@ func guard(clusters []string) []string {
 	return clusters
 }
 
-// related checks what an answer shows of its own relations: a resource of an
-// Application brings the Cluster along, and the Cluster names the Application.
+// related checks the relations in an answer. A resource of an Application has a relation to its
+// Cluster, and the Cluster has a relation to the Application.
 func related(r *Result) error {
 	onCluster := map[string]bool{} // by UID of an Application that a Cluster names
 	clusters := map[string]bool{}

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// readToken returns the bearer token as it is now: the kubelet replaces it. client-go would
-// send whatever line the file holds, and go on with the last token without an error.
+// readToken returns the present bearer token, because the kubelet replaces it. client-go would send
+// any line of the file. If the file cannot be used, client-go would go on with the last token
+// without an error.
 func readToken(file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -40,8 +40,8 @@ type Condition struct {
 
 // Result is the answer to one input.
 type Result struct {
-	// Count is how many rows match, counted by a statement of its own; -1 when it
-	// was not requested or not answered.
+	// Count is how many rows match, counted by a separate statement. It is -1 if the count was not
+	// requested or not answered.
 	Count int
 	// Items are the matching rows.
 	Items []Item

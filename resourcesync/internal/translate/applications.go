@@ -47,9 +47,9 @@ func (a *Application) Compare(b *Application) int {
 	)
 }
 
-// Clusters returns the Applications in an answer by cluster, sorted. Rows that the
-// hub wrote about itself are left out. odd names what was left out because it is
-// not what search promises.
+// Clusters returns the Applications in an answer by cluster, sorted. Rows that the hub wrote about
+// itself are left out. odd names the rows that were left out because they break the promises of
+// search.
 func Clusters(r *search.Result) (apps map[string][]Application, odd []string) {
 	objects := owned(r.Related)
 	apps = map[string][]Application{}
@@ -77,8 +77,8 @@ func Clusters(r *search.Result) (apps map[string][]Application, odd []string) {
 		})
 	}
 	for cluster, list := range apps {
-		// A re-created Application may have two rows for a while. The one with more resources
-		// counts, and of equal ones always the same.
+		// A re-created Application may have two rows for a while. The row with more resources
+		// counts. Among equal rows, the same row always counts.
 		slices.SortFunc(list, func(a, b Application) int {
 			return cmp.Or(a.Compare(&b), cmp.Compare(len(b.Resources), len(a.Resources)), cmp.Compare(a.uid, b.uid))
 		})
@@ -91,9 +91,9 @@ func Clusters(r *search.Result) (apps map[string][]Application, odd []string) {
 	return apps, odd
 }
 
-// owned gathers the objects of each Application by the Application's UID. An
-// object that several list belongs to each of them. It belongs to Applications of its own
-// cluster only, whatever a cluster's collector claims.
+// owned gathers the objects of each Application by the Application's UID. An object that several
+// list belongs to each of them. It belongs only to Applications on the same cluster, whatever a
+// cluster's collector claims.
 func owned(related []search.Item) map[string][]*search.Item {
 	out := map[string][]*search.Item{}
 	for i := range related {

@@ -15,8 +15,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// maxConditions bounds the conditions of an Application, in bytes. Those that Argo CD has
-// take a tenth of it; a managed cluster may send any.
+// maxConditions limits the conditions of an Application, in bytes. All conditions of Argo CD take a
+// tenth of it, but a managed cluster may send any conditions.
 const maxConditions = 8 << 10
 
 // conditions returns the errors and warnings, sorted by type. It drops an OperationError that

@@ -10,7 +10,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// Held counts what is held: Applications, and resources of Applications that are there.
+// Held counts the held Applications, and the held resources of existing Applications.
 func Held(apps []Application) (applications, resources int) {
 	for i := range apps {
 		if apps[i].AbsentSince.IsZero() {
@@ -22,9 +22,9 @@ func Held(apps []Application) (applications, resources int) {
 	return applications, resources
 }
 
-// Merge returns fresh and, as held, what only known has. Values that were held before keep their
-// time, others are held since now. An Application that now belongs to another ApplicationSet is not
-// missing, nor is a resource that now belongs to another Application.
+// Merge returns fresh and, as held, the values that only known has. Values that were held before
+// keep their time, others are held since now. An Application that now belongs to another
+// ApplicationSet is not missing, nor is a resource that now belongs to another Application.
 func Merge(known, fresh []Application, now time.Time) []Application {
 	out := slices.Clone(fresh)
 	listed := map[intermediate.Resource]bool{}
@@ -65,8 +65,8 @@ func HasResources(apps []Application) bool {
 	return slices.ContainsFunc(apps, func(a Application) bool { return a.AbsentSince.IsZero() && len(a.Resources) > len(a.Held) })
 }
 
-// Expire returns apps without what has been held since before a time, and whether there
-// was any.
+// Expire returns apps without the values that have been held since before a time. expired is true
+// if it dropped any.
 func Expire(apps []Application, before time.Time) (kept []Application, expired bool) {
 	over := func(h intermediate.HeldResource) bool { return h.Since.Before(before) }
 	gone := func(a Application) bool { return !a.AbsentSince.IsZero() && a.AbsentSince.Before(before) }
@@ -91,7 +91,7 @@ func Expire(apps []Application, before time.Time) (kept []Application, expired b
 	return kept, true
 }
 
-// holdWhole returns the Application as one that answers leave out.
+// holdWhole returns the Application as held, because answers leave it out.
 func (a *Application) holdWhole(now time.Time) Application {
 	out := *a
 	if out.AbsentSince.IsZero() {

@@ -16,7 +16,7 @@ import (
 type Cluster struct {
 	// Applications are sorted.
 	Applications []Application
-	// StaleSince is when this was last true for sure; nil: it is true now.
+	// StaleSince is when the data was last known to be true. It is nil if the data is true now.
 	StaleSince *time.Time
 }
 

@@ -56,7 +56,7 @@ func (m *missing) possible() bool {
 	})
 }
 
-// resources is the union of what is there and what is missing.
+// resources returns the union of existing and missing resources.
 func resources(there []*search.Item, gone []missing) []intermediate.Resource {
 	var out []intermediate.Resource
 	for _, it := range there {

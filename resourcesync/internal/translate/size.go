@@ -65,16 +65,16 @@ func resourceSize(r *intermediate.Resource) int {
 	return resourceOverhead + quoted(r.APIVersion) + quoted(r.Kind) + quoted(r.Namespace) + quoted(r.Name)
 }
 
-// Cut counts what did not fit.
+// Cut counts the Applications and resources that did not fit.
 type Cut struct{ Applications, Resources int }
 
-// Add adds what else did not fit.
+// Add adds further counts.
 func (c *Cut) Add(more Cut) {
 	c.Applications += more.Applications
 	c.Resources += more.Resources
 }
 
-// All is the cut that leaves nothing of some Applications.
+// All returns the cut that leaves out some Applications completely.
 func All(apps []Application) Cut {
 	cut := Cut{Applications: len(apps)}
 	for i := range apps {
@@ -84,8 +84,8 @@ func All(apps []Application) Cut {
 }
 
 // Limit returns the Applications of a cluster in at most limit bytes. Each has at most
-// [MaxResources]. Then the last Applications lose their resources, and only what does not
-// fit without resources is left out.
+// [MaxResources]. Then the last Applications lose their resources. Only Applications that do not
+// fit without resources are left out.
 func Limit(cluster string, apps []Application, limit int) ([]Application, Cut) {
 	if Size(cluster, apps) <= limit && !slices.ContainsFunc(apps, func(a Application) bool { return len(a.Resources) > MaxResources }) {
 		return apps, Cut{}
@@ -110,7 +110,7 @@ func Limit(cluster string, apps []Application, limit int) ([]Application, Cut) {
 	return kept, cut
 }
 
-// keep keeps the first n resources at most, with what is held of them.
+// keep keeps the first n resources at most, with the held resources among them.
 func (a *Application) keep(n int) {
 	if len(a.Resources) <= n {
 		return

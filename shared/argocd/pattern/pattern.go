@@ -3,7 +3,7 @@
 
 // Package pattern matches names in the same way as Argo CD, with the libraries that Argo CD uses.
 // Patterns decide who may do what, so a pattern must not have another meaning here. The conformance
-// module compares the results with those of Argo CD's own functions.
+// module compares the results with the results of Argo CD's functions.
 package pattern
 
 import (
@@ -24,8 +24,8 @@ func Glob(pattern, text string) bool {
 	return err == nil && g.Match(text)
 }
 
-// Any reports whether one of the patterns matches text, by the rules for spec.sourceNamespaces of
-// an AppProject and for --application-namespaces of Argo CD. A pattern is a [Glob], or a regular
+// Any reports whether one of the patterns matches text. It uses the rules for spec.sourceNamespaces
+// of an AppProject and for --application-namespaces of Argo CD. A pattern is a [Glob], or a regular
 // expression between two slashes that has to match a part of text (Argo CD's util/glob,
 // MatchStringInList with REGEXP). An invalid pattern matches nothing.
 func Any(patterns []string, text string) bool {

@@ -1,11 +1,12 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package standin is a TLS server that behaves like argocd-agent's principal, with the agent's side of the connection, for tests. The
-// principal itself cannot be built from public Go modules.
+// Package standin is a TLS server that behaves like argocd-agent's principal, with the agent's side of the
+// connection, for tests. The principal itself cannot be built from public Go modules.
 //
-// It supports TLS 1.3 only. It requires a client certificate of the CAs that Secret argocd-agent-ca has when it starts. It finds the agent's
-// name in the text of the subject, with the expression of --auth mtls:subject:<expression>.
+// It supports TLS 1.3 only. It requires a client certificate of the CAs that Secret argocd-agent-ca has when it
+// starts. It finds the agent's name in the text of the subject, with the expression of --auth
+// mtls:subject:<expression>.
 package standin
 
 import (

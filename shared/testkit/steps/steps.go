@@ -18,7 +18,7 @@ var (
 )
 
 // Random returns the random source of a test and its number of steps. usual is the default number.
-// The test's log tells you how to repeat the run.
+// The test's log has the command to repeat the run.
 func Random(t testing.TB, usual int) (r *rand.Rand, n int) {
 	t.Helper()
 	s, n := *seed, *steps

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adoptOrphans makes this process the parent of grandchildren whose parent has ended. So a process
-// that left its group is found at the end as well.
+// adoptOrphans makes this process the parent of grandchildren after their parent has ended. So a
+// process that left its group is found at the end as well.
 func adoptOrphans() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it the groups are still killed
 }

@@ -95,7 +95,8 @@ func (p *Process) end(ctx context.Context, s syscall.Signal) error {
 	}
 }
 
-// take records a report of the supervisor. The first report tells whether the process is running.
+// take records a report of the supervisor. The first report has the result of the start: the
+// process is running, or the start failed.
 func (p *Process) take(r report) {
 	p.once.Do(func() {
 		p.pid = r.PID

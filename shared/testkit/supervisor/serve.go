@@ -52,7 +52,7 @@ func init() {
 type server struct {
 	mu      sync.Mutex
 	reports *json.Encoder
-	pids    map[int]int // by request id; only running processes
+	pids    map[int]int // by request id, only running processes
 	running sync.WaitGroup
 }
 
@@ -64,8 +64,8 @@ func (l *server) run(pipe io.Reader) {
 	syscall.CloseOnExec(lockDescriptor)
 	adoptOrphans()
 
-	// The kernel ties "kill me when my parent dies" to the thread that forked, so
-	// one thread forks everything and lives as long as the process.
+	// The kernel ties "kill me when my parent dies" to the thread that forked. So one thread forks
+	// everything and lives as long as the process.
 	starts := make(chan request)
 	go func() {
 		runtime.LockOSThread()

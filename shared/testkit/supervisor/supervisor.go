@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// serveVariable marks the supervisor's process; its value is the folder to remove.
+// serveVariable marks the supervisor's process. Its value is the folder to remove.
 const serveVariable = "MULTICLUSTER_INTEGRATIONS_SUPERVISOR"
 
 // Supervisor runs processes. It is safe for concurrent use.

@@ -118,7 +118,7 @@ func TestNothingSurvives(t *testing.T) {
 			_ = parent.Wait() // the test has killed it
 			watched := f.Processes
 			if c.sweeps {
-				watched = f.Processes[2:] // the direct child; its children have no parent any more
+				watched = f.Processes[2:] // the direct child, because its children have no parent any more
 				t.Cleanup(func() {
 					for _, pid := range f.Processes[:2] {
 						_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone

@@ -21,8 +21,8 @@ import (
 // exist.
 const Placeholder = "registry.invalid"
 
-// manifests builds what users apply with kubectl, with every image pinned: one file for each
-// overlay, and the kustomize folders as an archive.
+// manifests builds the files that users apply with kubectl, with every image pinned. It writes one
+// file for each overlay, and the kustomize folders as an archive.
 func (r *release) manifests(ctx context.Context, references []Reference) error {
 	files, err := readFiles(filepath.Join(r.tree.Root, "deploy"))
 	if err != nil {

@@ -79,7 +79,7 @@ func (r *release) images() string { return filepath.Join(r.Out, "images") }
 
 func (r *release) downloads() string { return filepath.Join(r.Out, "files") }
 
-// clear removes what an earlier run has left.
+// clear removes the files that an earlier run has left.
 func (r *release) clear() error {
 	return errors.Join(os.RemoveAll(r.images()), os.RemoveAll(r.downloads()))
 }
@@ -89,7 +89,7 @@ func (r *release) published(reference Reference) Reference {
 	return reference
 }
 
-// check rejects what must not be released, and returns the section of the changelog.
+// check returns an error if the checkout must not be released, or the section of the changelog.
 func (r *release) check(ctx context.Context) (string, error) {
 	m := semantic.FindStringSubmatch(r.Version)
 	switch {
@@ -161,7 +161,7 @@ func (r *release) finish(section string, references []Reference) error {
 }
 
 // Section returns the part of a changelog below the heading of a version: "## 1.2.3", optionally
-// with a date. The notes of a pre-release are those of its version.
+// with a date. The notes of a pre-release are the notes of its version.
 func Section(changelog, version string) (string, error) {
 	start := regexp.MustCompile(`(?m)^## \[?` + regexp.QuoteMeta(version) + `\]?( .*)?$`).FindStringIndex(changelog)
 	if start == nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Whoever names a folder that is not empty loses nothing of it but an earlier release.
+// If a user names a folder that is not empty, release deletes only an earlier release in it.
 func TestRelease_keepsTheRestOfItsFolder(t *testing.T) {
 	r := &release{Request: Request{Out: t.TempDir()}}
 	old := map[string][]byte{"files/install.yaml": nil, "images/project/one/oci-layout": nil}

@@ -21,9 +21,9 @@ const LicencesPath = "licenses"
 
 var licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-.].*)?$`)
 
-// licences collects the licence texts of the modules that are linked into a container's programs:
-// next to each package, and in each folder above it up to its module. It returns an error for a
-// module without any text.
+// licences collects the licence texts of the modules that are linked into a container's programs.
+// It reads them next to each package, and in each folder above it up to its module. It returns an
+// error for a module without any text.
 func licences(ctx context.Context, t *source.Tree, c source.Container, architecture string) (map[string][]byte, error) {
 	const format = `{{if .Standard}}std {{.Root}} {{.Dir}}{{else}}{{with .Module}}{{.Path}} {{.Dir}}{{end}} {{.Dir}}{{end}}`
 	arguments := append(make([]string, 0, 4+len(c.Programs)), "list", "-deps", "-f", format)

@@ -41,7 +41,7 @@ type Input struct {
 	Source string
 }
 
-// Bundle is what is published.
+// Bundle has the published files.
 type Bundle struct {
 	// Files are the files of the bundle by their path.
 	Files map[string][]byte

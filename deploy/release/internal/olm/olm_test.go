@@ -40,7 +40,7 @@ spec: {template: {spec: {serviceAccountName: a, containers: [{name: c, image: ex
 	more        = "---\napiVersion: v1\n"
 )
 
-// What a bundle would lose or change without a word is refused.
+// New refuses objects that a bundle would silently lose or change.
 func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct{ reason, old, replacement, says string }{
 		{"nothing would run", "kind: Deployment", "kind: NetworkPolicy", "no Deployment"},
@@ -69,7 +69,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// What is in another namespace is the administrator's, and so is a token with its account.
+// Objects in another namespace belong to the administrator, and so does a token with its account.
 func TestPrerequisites(t *testing.T) {
 	made, err := New(Input{CSV: []byte(written), Annotations: []byte(annotations), Version: "1.2.3", Rendered: []byte(rendered + more + `kind: ServiceAccount
 metadata: {name: b, namespace: ours}

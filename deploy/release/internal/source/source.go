@@ -40,7 +40,7 @@ type Container struct {
 	Name string
 	// Module is the folder of its module, relative to the root of the checkout.
 	Module string
-	// Programs are the binaries of the image; the first is the entry point.
+	// Programs are the binaries of the image. The first is the entry point.
 	Programs []Program
 }
 

@@ -56,7 +56,8 @@ func Push(ctx context.Context, folder, registry string, report func(reference st
 
 // Lookup returns the digest of a tag, or nil if the registry does not have it. Some registries,
 // like GitHub's, reply that a repository is forbidden if it was never pushed to, in order not to
-// disclose which exist. That also counts as nil. The push will report a missing right.
+// disclose which exist. Lookup returns nil for this reply, too. The push will report a missing
+// right.
 func Lookup(ctx context.Context, tag name.Tag) (*v1.Hash, error) {
 	found, err := remote.Head(tag, options(ctx)...)
 	var refused *transport.Error

@@ -14,10 +14,10 @@ var usualNoise = map[string]float64{
 	"":    1,
 }
 
-// Worse returns the rows of now that are worse than those of before, beyond the noise of repeated runs. It
-// compares ratios, counts and memory, which mean the same on every machine. Beside has the earlier value. A
-// row that before does not have is new and not worse. Worse also returns each row that now does not have,
-// because nothing measures it any more.
+// Worse returns the rows of now that are worse than the rows of before, beyond the noise of repeated runs.
+// It compares ratios, counts and memory, which mean the same on every machine. Beside has the earlier
+// value. A row that before does not have is new and not worse. Worse also returns each row that now does
+// not have, because nothing measures it any more.
 func Worse(before, now *Results) []Row {
 	found := map[string]Row{}
 	for _, r := range now.Rows {

@@ -28,7 +28,7 @@ func (p *Throughput) Add(done int, took time.Duration) {
 	p.Took += took
 }
 
-// PerSecond returns the rate, or 0 if there was no work.
+// PerSecond returns the rate, or 0 without any work.
 func (p Throughput) PerSecond() float64 {
 	if p.Took <= 0 {
 		return 0

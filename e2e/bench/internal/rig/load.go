@@ -51,7 +51,7 @@ type Application struct {
 	Set, Cluster string
 	Work         string
 	Generation   int64
-	Revision     string // the last one that its managed cluster reported
+	Revision     string // the last revision that its managed cluster reported
 }
 
 // Name returns the name of the hub Application.

@@ -141,7 +141,8 @@ func (b *Rig) AwaitStatuses(ctx context.Context) {
 	}))
 }
 
-// wrong counts the hub Applications whose status differs from the reported one, and returns an example.
+// wrong counts the hub Applications with a status that differs from the reported status, and returns an
+// example.
 func (b *Rig) wrong(ctx context.Context) (count int, example string, err error) {
 	var list struct {
 		Items []struct {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Stopwatch measures the time from sending a change until it is observed in several places. It
-// identifies a change by its revision, which no other object has.
+// Stopwatch measures the time from sending a change until several watches observe it. It identifies
+// a change by its revision, which no other object has.
 type Stopwatch struct {
 	mu      sync.Mutex
 	sent    map[string]time.Time
-	waiting map[string]map[string]bool // by place: revisions that are not observed there yet
-	took    map[string][]time.Duration // by place
+	waiting map[string]map[string]bool // by watch: revisions that it has not observed yet
+	took    map[string][]time.Duration // by watch
 }
 
-// NewStopwatch returns a stopwatch for the places where a change has to be observed.
+// NewStopwatch returns a stopwatch. places names the watches that have to observe a change.
 func NewStopwatch(places ...string) *Stopwatch {
 	s := &Stopwatch{sent: map[string]time.Time{}, waiting: map[string]map[string]bool{}, took: map[string][]time.Duration{}}
 	for _, place := range places {
@@ -38,7 +38,7 @@ func (s *Stopwatch) Start(revision string) {
 	s.sent[revision] = time.Now()
 }
 
-// See records an object that arrived from a place.
+// See records an object that arrived from the watch that place names.
 func (s *Stopwatch) See(place string, object json.RawMessage, arrived time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Stopwatch) Left() int {
 	return n
 }
 
-// Times returns the measured times of a place.
+// Times returns the measured times of the watch that place names.
 func (s *Stopwatch) Times(place string) []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,7 +37,7 @@ func cost(ctx context.Context, b *rig.Rig) {
 	b.AwaitStatuses(ctx)
 }
 
-// relateMemory adds the rows about the memory for each Application, if there are enough
+// relateMemory adds the rows about the memory for each Application, if the fleet has enough
 // Applications.
 func relateMemory(b *rig.Rig) {
 	costs := b.Results.Costs

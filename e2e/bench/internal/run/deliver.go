@@ -101,8 +101,8 @@ func coldDelivery(ctx context.Context, b *rig.Rig) {
 	must.OK(b.Load.LearnWorks(ctx))
 }
 
-// storm gives ManifestWorks of the last stage their first status in large bursts. Before and after, it
-// measures the server's own limit.
+// storm sends bursts: it gives ManifestWorks of the last stage their first status. Before and after,
+// it measures the server's own limit.
 func storm(ctx context.Context, b *rig.Rig) {
 	// An Application becomes Unknown if its agent reports nothing for a while, so that must have happened
 	// before.

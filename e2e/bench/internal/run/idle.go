@@ -119,8 +119,8 @@ func awaitPolls(ctx context.Context, b *rig.Rig, n int) {
 }
 
 // searchAlone compares resourcesync's polls with the time that search itself needs for their queries. The two
-// alternate, half an interval apart, so that both have the same state of the machine, and one slow round does
-// not decide. resourcesync's metrics are not read while it polls.
+// alternate, half an interval apart. So both have the same state of the machine, and one slow round does not
+// decide. resourcesync's metrics are not read while it polls.
 func searchAlone(ctx context.Context, b *rig.Rig) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(b.Product.Search.CA())

@@ -21,8 +21,8 @@ const (
 	// latencyRate is the rate of changes per second while latencies are measured.
 	latencyRate = 5
 	// trickleRows is the number of rows of a report for which the targets of a steady load hold. A smaller
-	// report costs little and waits for a shorter time, so it may have more writes. A larger one waits longer
-	// and still costs more, so its rows may appear later.
+	// report costs little and waits for a shorter time, so it may have more writes. A larger report waits
+	// longer and still costs more, so its rows may appear later.
 	trickleRows = 500
 	// loneEvery is the time between lone changes of a report, and after other changes of it. So the report
 	// has writes to spare.
@@ -31,7 +31,7 @@ const (
 	wideSet = "wide"
 )
 
-// These are the places where the stopwatch observes a change. places has their paths.
+// These name the watches by which the stopwatch observes a change. places has their paths.
 const (
 	onServer = "API server alone"
 	onHub    = "hub Application"
@@ -75,8 +75,8 @@ func timeLone(ctx context.Context, b *rig.Rig, changes []rig.Change, perSecond f
 	return timeChanges(ctx, b, changes, perSecond, inReport)(inReport)
 }
 
-// timeChanges sends changes at a rate, and waits until each was observed in every place. It returns the
-// latencies by place.
+// timeChanges sends changes at a rate, and waits until every watch in where has observed each change.
+// It returns the latencies by watch.
 func timeChanges(ctx context.Context, b *rig.Rig, changes []rig.Change, perSecond float64, where ...string) func(place string) figure.Distribution {
 	s := rig.NewStopwatch(where...)
 	watching, stop := context.WithCancel(ctx)

@@ -81,7 +81,7 @@ func listAlone(ctx context.Context, b *rig.Rig, paths []string) time.Duration {
 // pair is two replicas of a binary with the shipped flags of leader election.
 type pair struct {
 	name string
-	// place is where the stopwatch observes the binary's work for a change.
+	// place names the watch by which the stopwatch observes the binary's work for a change.
 	place           string
 	leader, standby *env.Process
 	// took are the times from the leader's end until its work for a change was observed.

@@ -12,10 +12,10 @@ import (
 // began is the time of the last change of every condition.
 const began = "2026-01-02T03:04:05Z"
 
-// Revision returns the n-th commit. It has the length of a real one and occurs nowhere else.
+// Revision returns the n-th commit. It has the length of a real commit and occurs nowhere else.
 func Revision(n int) string { return fmt.Sprintf("be%038x", n) }
 
-// Feedback is what a managed cluster reports about an Application.
+// Feedback is the report of a managed cluster about an Application.
 type Feedback struct {
 	Health, Sync, Revision string
 	// Request is the identity of the one-time request that the cluster has finished.

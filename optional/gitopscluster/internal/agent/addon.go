@@ -34,13 +34,14 @@ func AddOn(w Wanted) *addonv1alpha1.ManagedClusterAddOn {
 	}
 }
 
-// InstallNamespace returns the agent's namespace on the managed cluster. An add-on
-// manager would make the field of a configuration; ours has none.
+// InstallNamespace returns the agent's namespace on the managed cluster. An add-on manager would
+// set the field from a configuration, but gitopscluster uses no add-on manager.
 func InstallNamespace(a *addonv1alpha1.ManagedClusterAddOn) string {
 	return a.Spec.InstallNamespace
 }
 
-// Registrations is what has the registration agent ask for the client certificate.
+// Registrations returns the configuration by which the registration agent requests the client
+// certificate.
 func Registrations(w Wanted) []addonv1alpha1.RegistrationConfig {
 	return []addonv1alpha1.RegistrationConfig{{
 		SignerName: SignerName,

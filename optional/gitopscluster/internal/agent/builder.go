@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// fieldManager separates our fields on a managed cluster from those of other works. With the
+// fieldManager separates our fields on a managed cluster from the fields of other works. With the
 // agent's default name, two works with the same object would change it in turn, and neither would
 // report a conflict.
 const fieldManager = workv1.DefaultFieldManager + "-" + AddOnName
@@ -40,7 +40,7 @@ func (b *builder) add(manifest any, config workv1.ManifestConfigOption) {
 	b.spec.ManifestConfigs = append(b.spec.ManifestConfigs, config)
 }
 
-// withoutStatus drops what a type marshals although nothing set it.
+// withoutStatus drops the status, which a type marshals although nothing has set it.
 func withoutStatus(raw []byte) []byte {
 	var object map[string]any
 	if json.Unmarshal(raw, &object) != nil {
@@ -53,8 +53,8 @@ func withoutStatus(raw []byte) []byte {
 	return raw
 }
 
-// apply has an object applied. A field that another client owns is a conflict, which
-// the agent reports: nothing of others is taken over.
+// apply adds an object that the work agent applies. A field that another client owns is a conflict,
+// which the agent reports. The agent takes over no field of another client.
 func (b *builder) apply(manifest any, id workv1.ResourceIdentifier, feedback ...workv1.JsonPath) {
 	config := workv1.ManifestConfigOption{ResourceIdentifier: id, FeedbackScrapeType: workv1.FeedbackPollType, UpdateStrategy: &workv1.UpdateStrategy{
 		Type:            workv1.UpdateStrategyTypeServerSideApply,
@@ -82,7 +82,8 @@ func (b *builder) addNamespace(w Wanted) {
 	b.orphans = append(b.orphans, workv1.OrphaningRule(namespaceID(w)))
 }
 
-// look reports the content of the client certificate's Secret, and never changes it.
+// look adds a manifest that reports the content of the client certificate's Secret, and never
+// changes the Secret.
 func (b *builder) look(manifest any, id workv1.ResourceIdentifier) {
 	b.add(manifest, workv1.ManifestConfigOption{
 		ResourceIdentifier: id,

@@ -17,12 +17,12 @@ import (
 const (
 	// variablePrefix begins the variables of argocd-agent.
 	variablePrefix = "ARGOCD_AGENT_"
-	// maxVariables bounds what a configuration adds to each work.
+	// maxVariables limits the variables that a configuration adds to each work.
 	maxVariables = 50
 )
 
-// CheckConfig returns why a configuration cannot be followed, "" when it can: a variable
-// that gitopscluster sets itself would have no effect.
+// CheckConfig returns why a configuration is invalid, or "". For example, a variable that
+// gitopscluster sets itself would have no effect.
 func CheckConfig(c *addonv1alpha1.AddOnDeploymentConfigSpec) string {
 	if len(c.CustomizedVariables) > maxVariables {
 		return fmt.Sprintf("spec.customizedVariables has more than %d entries; remove some", maxVariables)
@@ -59,8 +59,8 @@ func configure(d *appsv1.Deployment, c *addonv1alpha1.AddOnDeploymentConfigSpec)
 	container.Env = append(container.Env, proxy(c.ProxyConfig)...)
 }
 
-// proxy returns the variables that every Go program follows. The API server of the cluster
-// is never reached by way of a proxy; Kubernetes puts its address in.
+// proxy returns the variables that every Go program follows. The API server of the cluster is never
+// reached through a proxy. Kubernetes adds the API server's address to the container's environment.
 func proxy(p addonv1alpha1.ProxyConfig) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	add := func(name, value string) {

@@ -17,8 +17,8 @@ import (
 
 const clientCertificateVolume = "client-certificate"
 
-// digest returns what changes with everything that the agent reads once, at its start.
-// certificate names the client certificate that the managed cluster holds.
+// digest returns a digest of everything that the agent reads once, at its start. certificate names
+// the client certificate that the managed cluster holds.
 func digest(w Wanted, certificate string) (string, error) {
 	read, err := json.Marshal([]any{settingsFor(w), string(w.CABundle), certificate})
 	if err != nil {
@@ -66,8 +66,8 @@ func container(w Wanted) corev1.Container {
 			{Name: "metrics", ContainerPort: metricsPort, Protocol: corev1.ProtocolTCP},
 			{Name: "healthz", ContainerPort: healthPort, Protocol: corev1.ProtocolTCP},
 		},
-		// The response is 200 only while the agent is connected, and feedback reports that. A
-		// liveness probe would restart an agent whose principal is unreachable.
+		// The probe's response is 200 only while the agent is connected, and feedback reports the
+		// result. A liveness probe would restart an agent whose principal is unreachable.
 		ReadinessProbe: &corev1.Probe{
 			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(healthPort)}},
 			PeriodSeconds: 5, FailureThreshold: 2,

@@ -24,7 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Names of the feedback values.
+// These are the names of the feedback values.
 const (
 	feedbackAvailable       = "availableReplicas"
 	feedbackUpdated         = "updatedReplicas"
@@ -38,8 +38,8 @@ const (
 	feedbackCertificate     = "certificate"
 	notAvailable            = "ResourceNotAvailable"
 
-	// maxCertificate is how long a certificate may be, as PEM in base64. One with a
-	// P-256 key has 1 KiB.
+	// maxCertificate is how long a certificate may be, as PEM in base64. A certificate with a P-256
+	// key has 1 KiB.
 	maxCertificate = 8 << 10
 	// maxImage is the length of an image's name that is kept.
 	maxImage = 512
@@ -94,8 +94,8 @@ func valuesOf(manifest *workv1.ManifestCondition) values {
 	return v
 }
 
-// ManifestOf returns what the work agent reports of one manifest of a ManifestWork; nil for
-// nothing yet.
+// ManifestOf returns the work agent's report about one manifest of a ManifestWork. It returns nil
+// if no report exists yet.
 func ManifestOf(work *workv1.ManifestWork, id workv1.ResourceIdentifier) *workv1.ManifestCondition {
 	manifests := contract.Clip(work.Status.ResourceStatus.Manifests, contract.MaxManifests, &contract.Rejected{})
 	i := slices.IndexFunc(manifests, func(m workv1.ManifestCondition) bool {
@@ -113,8 +113,8 @@ type look struct {
 	certificate *Certificate
 	commonName  string
 	version     string
-	// there and gone are what the work agent has observed. unable is true if it cannot read the
-	// Secret.
+	// there and gone are the observations of the work agent: the Secret exists, or does not exist.
+	// unable is true if it cannot read the Secret.
 	there, gone, unable bool
 }
 
@@ -138,8 +138,8 @@ func lookAt(work *workv1.ManifestWork, agentNamespace string) look {
 	return l
 }
 
-// parseCertificate parses the first certificate of a Secret's tls.crt. It returns nil if there is
-// none.
+// parseCertificate parses the first certificate of a Secret's tls.crt. It returns nil if the text
+// has no certificate.
 func parseCertificate(text string) (*Certificate, string) {
 	if len(text) > maxCertificate {
 		return nil, ""
@@ -184,7 +184,7 @@ func CertificateName(work *workv1.ManifestWork, addOn *addonv1alpha1.ManagedClus
 	return work.Annotations[ClientCertificateAnnotation]
 }
 
-// rotated returns what the registration agent reports about its certificate.
+// rotated returns the registration agent's report about its certificate.
 func rotated(addOn *addonv1alpha1.ManagedClusterAddOn) string {
 	if addOn == nil {
 		return ""

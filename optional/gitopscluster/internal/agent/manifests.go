@@ -92,7 +92,7 @@ func isArgoCD(o *unstructured.Unstructured) bool {
 }
 
 // disableAgent makes an ArgoCD deploy no agent. The agent of argocd-operator would have the same
-// name at the principal as the one that the work delivers.
+// name at the principal as the agent that the work delivers.
 func disableAgent(o *unstructured.Unstructured, w Wanted) error {
 	if o.GetNamespace() == "" {
 		o.SetNamespace(w.AgentNamespace)

@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Names on the hub, in the namespace of a ManagedCluster.
+// These are names on the hub, in the namespace of a ManagedCluster.
 const (
 	// AddOnName is the name of the ManagedClusterAddOn, and of the ManifestWork that
 	// delivers the agent. No ClusterManagementAddOn of this name may exist: an add-on
@@ -27,14 +27,15 @@ const (
 	SignerName = "open-cluster-management.io/mci-argocd-agent"
 )
 
-// Keys on these objects.
+// These are keys on these objects.
 const (
 	// OwnedLabel is "true" on every add-on and work of ours.
 	OwnedLabel = contract.KeyPrefix + "gitopscluster"
 	// OwnerAnnotation holds "<namespace>/<name>" of the GitOpsCluster. The key is the
 	// label's: a label's value has no room for a slash.
 	OwnerAnnotation = OwnedLabel
-	// ArgoNamespaceAnnotation holds the namespace of the hub's Argo CD whose CA signs.
+	// ArgoNamespaceAnnotation holds the namespace of the hub's Argo CD. The CA of that Argo CD
+	// signs.
 	ArgoNamespaceAnnotation = contract.KeyPrefix + "argocd-namespace"
 	// IssuedAnnotation on the add-on lists the last certificates that were issued, as
 	// package pki writes it.
@@ -44,12 +45,12 @@ const (
 	ClientCertificateAnnotation = contract.KeyPrefix + "client-certificate"
 	// CABundleAnnotation on the agent's pod template holds [Wanted.BundleDigest].
 	CABundleAnnotation = contract.KeyPrefix + "ca-bundle"
-	// CertificatesAnnotation on a pod template holds a digest of what its process reads
+	// CertificatesAnnotation on a pod template holds a digest of the files that its process reads
 	// once, at its start. The work has the digest of the template that it delivers.
 	CertificatesAnnotation = contract.KeyPrefix + "certificates"
 )
 
-// What OCM's registration agent makes of the add-on.
+// These are names in the objects that OCM's registration agent creates for the add-on.
 const (
 	// CSRClusterLabel and CSRAddOnLabel are on each CertificateSigningRequest. They do not prove
 	// who created it.
@@ -63,7 +64,7 @@ const (
 )
 
 // DeploymentName is the agent's Deployment on the managed cluster. argocd-operator deletes
-// <ArgoCD>-agent-agent, whoever made it, where that ArgoCD has no agent enabled.
+// <ArgoCD>-agent-agent if that ArgoCD has no agent enabled, whoever created the Deployment.
 const DeploymentName = AddOnName
 
 // Names that argocd-agent has.
@@ -81,8 +82,8 @@ const (
 	ModeAutonomous = "autonomous"
 )
 
-// Group returns the group, and so the subject's organisation, of a generation of the
-// client certificate: a raised one has the registration agent renew.
+// Group returns the group, and so the subject's organisation, of a generation of the client
+// certificate. If the generation rises, the registration agent renews the certificate.
 func Group(generation int) string { return "g" + strconv.Itoa(generation) }
 
 // Generation returns the generation that a group names.

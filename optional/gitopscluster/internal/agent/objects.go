@@ -43,7 +43,8 @@ func serviceAccount(w Wanted) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: objectMeta(w.AgentNamespace, AddOnName)}
 }
 
-// everyVerb are the verbs that the agent uses; new ones of Kubernetes are not among them.
+// everyVerb returns the verbs that the agent uses. Verbs that Kubernetes adds later are not among
+// them.
 func everyVerb() []string {
 	return []string{"create", "get", "list", "watch", "update", "patch", "delete"}
 }

@@ -33,7 +33,7 @@ type setting struct {
 
 func always(value string) func(Wanted) string { return func(Wanted) string { return value } }
 
-// managed returns a setting's value in managed mode; an empty one leaves it out.
+// managed returns a setting's value in managed mode. An empty value leaves the setting out.
 func managed(value string) func(Wanted) string {
 	return func(w Wanted) string {
 		if w.Mode != ModeManaged {
@@ -43,8 +43,8 @@ func managed(value string) func(Wanted) string {
 	}
 }
 
-// settings are the settings of the agent: everything that it would otherwise guess, and whose
-// default does not fit.
+// settings are the settings of the agent that it would otherwise guess, or that have an unsuitable
+// default.
 var settings = []setting{
 	{"agent.server.address", "ARGOCD_AGENT_REMOTE_SERVER", func(w Wanted) string { return w.Address }},
 	{"agent.server.port", "ARGOCD_AGENT_REMOTE_PORT", func(w Wanted) string { return strconv.Itoa(int(w.Port)) }},
@@ -52,8 +52,9 @@ var settings = []setting{
 	{"agent.namespace", "ARGOCD_AGENT_NAMESPACE", func(w Wanted) string { return w.AgentNamespace }},
 	{"agent.creds", "ARGOCD_AGENT_CREDS", always("mtls:any")},
 	{"agent.tls.root-ca-secret-name", "ARGOCD_AGENT_TLS_ROOT_CA_SECRET_NAME", always(CASecretName)},
-	// By name the agent refuses a Secret of another type than kubernetes.io/tls, and the
-	// registration agent writes Opaque ones: mounted, nothing has to be copied.
+	// The Secret is mounted. By name, the agent would refuse a Secret of another type than
+	// kubernetes.io/tls, but the registration agent writes Secrets of type Opaque. Without the
+	// mount, the Secret would have to be copied.
 	{"agent.tls.client.cert-path", "ARGOCD_AGENT_TLS_CLIENT_CERT_PATH", always(clientCertificateFolder + "/tls.crt")},
 	{"agent.tls.client.key-path", "ARGOCD_AGENT_TLS_CLIENT_KEY_PATH", always(clientCertificateFolder + "/tls.key")},
 	{"agent.healthz.port", "ARGOCD_AGENT_HEALTH_CHECK_PORT", always(strconv.Itoa(healthPort))},

@@ -42,9 +42,9 @@ func StateOf(w Wanted, seen Seen, now time.Time) (State, error) {
 	return s, nil
 }
 
-// RunsWith returns the digest of the CA bundle that an agent was started with, and the [CertificateName]
-// that its cluster has. They are empty if they are not known. started is true if the agent was started
-// with that certificate: a cluster reports a new one before its agent is restarted.
+// RunsWith returns the digest of the CA bundle with which an agent was started, and the
+// [CertificateName] of its cluster. They are empty if they are not known. started is true if the agent
+// was started with that certificate. A cluster reports a new certificate before its agent is restarted.
 func RunsWith(work *workv1.ManifestWork, addOn *addonv1alpha1.ManagedClusterAddOn, agentNamespace string) (bundle, certificate string, started bool) {
 	if work == nil {
 		return "", "", false
@@ -97,7 +97,7 @@ func holdsCertificate(w Wanted, l look, addOn *addonv1alpha1.ManagedClusterAddOn
 	return l.commonName == w.Cluster && l.certificate.Generation == w.Generation && now.Before(l.certificate.NotAfter)
 }
 
-// explain sets reason, message and what is waited for.
+// explain sets reason, message and the waits.
 func (s *State) explain(w Wanted, seen Seen, d deployed, failure string) {
 	work := fmt.Sprintf("ManifestWork %s/%s", w.Cluster, WorkName)
 	switch {

@@ -165,7 +165,7 @@ func (s *spoke) blind() {
 	say(s.deployment(), text(feedbackDigest, digest))
 }
 
-// none removes the certificate of a cluster. Its Deployment runs all the same.
+// none removes the certificate of a cluster. Its Deployment continues to run.
 func (s *spoke) none() {
 	delete(s.Work.Annotations, ClientCertificateAnnotation)
 	s.secret().StatusFeedbacks.Values = nil

@@ -27,21 +27,23 @@ type Wanted struct {
 	Port    int32
 	// Image is the principal's: agents of another version are refused by it.
 	Image string
-	// Config of the add-on's Deployment, nil for none.
+	// Config is the configuration of the add-on's Deployment, or nil.
 	Config *addonv1alpha1.AddOnDeploymentConfigSpec
 	// CABundle are the certificates, as PEM, of every CA that is trusted.
 	CABundle []byte
-	// BundleDigest names CABundle; the managed cluster reports it back.
+	// BundleDigest identifies CABundle. The managed cluster reports it.
 	BundleDigest string
-	// Generation of the client certificate; a raised one has it renewed.
+	// Generation is the generation of the client certificate. The cluster renews the certificate if
+	// the generation rises.
 	Generation int
-	// Settings of the GitOpsCluster.
+	// Settings are the settings in the GitOpsCluster.
 	Settings v1beta1.AgentSettings
-	// Manifests go along, as they are but for an ArgoCD's own agent.
+	// Manifests are additional manifests for the work. They stay unchanged, except that an ArgoCD
+	// deploys no agent.
 	Manifests [][]byte
 }
 
-// These are what a cluster waits for, in their order.
+// These are the waits of a cluster, in their order.
 const (
 	WaitsForWork              = "ManifestWork"
 	WaitsForClientCertificate = "ClientCertificate"
@@ -85,11 +87,12 @@ type State struct {
 // Write is a write that a dry run has not made.
 type Write struct{ Verb, Kind, Namespace, Name, Why string }
 
-// Certificate is what is known of a client certificate.
+// Certificate has the known properties of a client certificate.
 type Certificate struct {
 	// Fingerprint is its SHA-256 in upper-case hexadecimal.
 	Fingerprint string
-	// Generation that it was issued for; 0: none of ours.
+	// Generation is the generation for which the certificate was issued. It is 0 if gitopscluster
+	// has not issued it.
 	Generation int
 	NotAfter   time.Time
 }

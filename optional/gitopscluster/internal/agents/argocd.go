@@ -24,10 +24,10 @@ import (
 // nextLook is the longest time between two plans.
 const nextLook = 10 * time.Minute
 
-// MakePlan reads what the hub has for agents, and returns the task of each cluster for all specs. For
-// each Argo CD it ensures the certificates that agents depend on. If an Argo CD cannot be read, MakePlan
-// returns an error, and the plan says that nothing is known about this Argo CD. The plan is nil if the
-// agents' objects cannot be read.
+// MakePlan reads the objects for agents on the hub, and returns the task of each cluster for all specs.
+// For each Argo CD it ensures the certificates that agents depend on. If an Argo CD cannot be read,
+// MakePlan returns an error, and the plan records that nothing is known about this Argo CD. The plan is
+// nil if the agents' objects cannot be read.
 func (r *Reconciler) MakePlan(ctx context.Context, specs []Spec) (*Plan, error) {
 	there, err := r.present(ctx, specs)
 	if err != nil {
@@ -80,9 +80,9 @@ func (r *Reconciler) planArgoCD(ctx context.Context, v *view, plan *Plan) error 
 	return nil
 }
 
-// prepare ensures what the agents of an Argo CD need, and adds the task of each cluster to tasks. If no
-// GitOpsCluster requests agents any more, it removes what they needed (see unused). look is the longest
-// time until the next plan.
+// prepare ensures the certificates for the agents of an Argo CD, and adds the task of each cluster to
+// tasks. If no GitOpsCluster requests agents any more, it removes the certificates (see unused). look
+// is the longest time until the next plan.
 func (r *Reconciler) prepare(ctx context.Context, v *view, tasks map[string]*task) (state certificates.State, reports []pki.Report, look time.Duration, err error) {
 	look = nextLook
 	if len(v.there) > 0 || slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {
@@ -114,9 +114,9 @@ func (r *Reconciler) prepare(ctx context.Context, v *view, tasks map[string]*tas
 	return state, nil, look, nil
 }
 
-// unused returns how much longer the certificates of an Argo CD without agents stay: not at all while a
-// GitOpsCluster is being deleted, else for the grace period. A restored hub may get its GitOpsClusters and
-// their agents after the certificates.
+// unused returns how much longer the certificates of an Argo CD without agents stay. The time is 0 while a
+// GitOpsCluster is being deleted. Otherwise they stay for the grace period. A restored hub may get its
+// GitOpsClusters and their agents after the certificates.
 func (r *Reconciler) unused(v *view) time.Duration {
 	if slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Deleting }) {
 		return 0
@@ -127,7 +127,7 @@ func (r *Reconciler) unused(v *view) time.Duration {
 	return r.options.Grace - time.Since(r.without[v.namespace])
 }
 
-// remove removes what an Argo CD has because of agents.
+// remove removes the objects that an Argo CD has because of agents.
 func remove(ctx context.Context, a *applications.Reader, k *certificates.Keeper, namespace string) error {
 	_, err := a.ReleaseDefault(ctx, namespace, false)
 	if err != nil {
@@ -201,7 +201,7 @@ func (r *Reconciler) assign(next map[string]*task, v *view, state certificates.S
 	}
 	reports = slices.DeleteFunc(slices.Clone(reports), func(report pki.Report) bool {
 		_, wanted := v.assigned[report.Cluster]
-		return !wanted // nobody would change its agent
+		return !wanted // no GitOpsCluster would change its agent
 	})
 	generations := pki.Generations(reports, state.SigningCA, state.TrustedCAs, atLeast, r.options.Limit.Of(clusters), time.Now())
 	for _, a := range v.specs {
@@ -237,7 +237,7 @@ func newTask(v *view, a Spec, state certificates.State, name string, generation 
 	return t, nil
 }
 
-// orphans sets the grace of each agent whose GitOpsCluster does not exist.
+// orphans sets the grace of each agent without an existing GitOpsCluster.
 func (r *Reconciler) orphans(v *view) {
 	v.grace = map[string]time.Duration{}
 	for name, p := range v.there {

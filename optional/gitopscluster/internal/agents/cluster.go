@@ -71,8 +71,8 @@ func (r *Reconciler) present(ctx context.Context, specs []Spec) (map[string]pres
 	return there, nil
 }
 
-// ownerOf returns the GitOpsCluster of an agent, and the namespace of its Argo CD, which may be one that
-// is not configured. A managed cluster may write its works, so they do not count. Once the add-on is
+// ownerOf returns the GitOpsCluster of an agent, and the namespace of its Argo CD. That namespace may be
+// not configured. A managed cluster may write its works, so they do not count. Once the add-on is
 // deleted, the cluster Secret decides, which gitopscluster deletes after the agent. If another writer
 // has that Secret, the owner is empty.
 func (r *Reconciler) ownerOf(ctx context.Context, cluster string, addOn *addonv1alpha1.ManagedClusterAddOn, specs []Spec) (owner types.NamespacedName, namespace string, err error) {

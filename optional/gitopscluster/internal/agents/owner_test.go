@@ -98,7 +98,7 @@ func TestOrphan(t *testing.T) {
 	f.restart(0, heir)
 	f.passed()
 	stays("though the heir holds the cluster back")
-	heir.Held, heir.Clusters, heir.Agent = nil, []string{c}, nil // one that only registers the cluster keeps no agent
+	heir.Held, heir.Clusters, heir.Agent = nil, []string{c}, nil // a GitOpsCluster without agents keeps no agent
 	testkit.EditStatus(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c}}, func(c *clusterv1.ManagedCluster) {
 		c.Status.Conditions[0].Status = metav1.ConditionUnknown
 	})

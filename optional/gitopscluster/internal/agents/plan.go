@@ -20,7 +20,7 @@ type Plan struct {
 	statuses map[types.NamespacedName]Status
 	// open are the namespaces of Argo CDs that could not be read. Their clusters may have tasks.
 	open map[string]bool
-	// off: gitopscluster runs without agents. Objects of an earlier run stay.
+	// off is true if gitopscluster runs without agents. Objects of an earlier run stay.
 	off bool
 	// Look is the longest time until the next plan.
 	Look time.Duration
@@ -36,9 +36,10 @@ type task struct {
 	// wanted is nil if the agent has to be removed.
 	wanted  *agent.Wanted
 	abandon bool
-	// untouched: the agent stays as it is, because of a dry run or because something is not known yet.
+	// untouched is true if the agent stays unchanged, because of a dry run or because something is not
+	// known yet.
 	untouched bool
-	// dry: the dry run is the only reason for untouched.
+	// dry is true if the dry run is the only reason for untouched.
 	dry bool
 	// server, config and digest shape the cluster Secret once the agent exists.
 	server string
@@ -88,16 +89,17 @@ func (p *Plan) Left(owner types.NamespacedName, namespace string) bool {
 // Assigned reports whether the owner of a cluster's agent is known.
 func (p *Plan) Assigned(cluster string) bool { return p.tasks[cluster] != nil }
 
-// ErrNotKnown means that a cluster's Secret has to stay as it is.
+// ErrNotKnown means that a cluster's Secret has to stay unchanged.
 var ErrNotKnown = errors.New("it is not known yet whether the cluster has an agent")
 
 // Shape returns server and config of a cluster's Secret in the namespace of an Argo CD. The server is
-// empty for a cluster without an agent. The error is [ErrNotKnown] if the Secret has to stay as it is.
+// empty for a cluster without an agent. The error is [ErrNotKnown] if the Secret has to stay
+// unchanged.
 func (p *Plan) Shape(namespace, cluster string) (server string, config []byte, err error) {
 	return p.shape(namespace, cluster, false)
 }
 
-// Planned returns what Shape would return without a dry run.
+// Planned returns the result that Shape would have without a dry run.
 func (p *Plan) Planned(namespace, cluster string) (server string, config []byte, err error) {
 	return p.shape(namespace, cluster, true)
 }
@@ -117,8 +119,8 @@ func (p *Plan) shape(namespace, cluster string, planned bool) (server string, co
 	return t.server, config, err
 }
 
-// changes returns the clusters whose task differs from the plan before, and the clusters whose Secret
-// may have to change.
+// changes returns the clusters with a task that differs from the plan before, and the clusters with a
+// Secret that may have to change.
 func (p *Plan) changes(before *Plan) (agents, secrets []string) {
 	for name, t := range p.tasks {
 		if !t.sameAgent(before.tasks[name]) {
@@ -137,9 +139,10 @@ func (p *Plan) changes(before *Plan) (agents, secrets []string) {
 }
 
 // assign returns the owner of each cluster's agent, which is the first GitOpsCluster that requests it
-// (see older). One that selects the cluster comes before one that only holds it. An existing agent stays
-// with its GitOpsCluster if that one still requests it and is in the same relation to Argo CD's namespace
-// as the first. Ages change with a restore, owners do not.
+// (see older). A GitOpsCluster that selects the cluster comes before a GitOpsCluster that only holds it.
+// An existing agent stays with its GitOpsCluster on two conditions. That GitOpsCluster still requests the
+// agent, and has the same relation to Argo CD's namespace as the first. Ages change with a restore,
+// owners do not.
 func assign(specs []Spec, there map[string]presence) map[string]types.NamespacedName {
 	specs = slices.DeleteFunc(slices.SortedFunc(slices.Values(specs), older), func(a Spec) bool { return a.Agent == nil })
 	assigned, asking := map[string]types.NamespacedName{}, map[types.NamespacedName]Spec{}
@@ -171,7 +174,7 @@ func assign(specs []Spec, there map[string]presence) map[string]types.Namespaced
 }
 
 // keeps reports whether a GitOpsCluster requests the agent of a cluster that it holds without selecting
-// it: only one that it has there.
+// it. It requests only an agent that it already has there.
 func (s Spec) keeps(cluster string, p presence) bool {
 	if p.addOn != nil {
 		return p.owner == s.Owner

@@ -18,12 +18,12 @@ import (
 // presence has the hub's objects for the agent of one cluster. They belong to caches.
 type presence struct {
 	addOn *addonv1alpha1.ManagedClusterAddOn
-	// work delivers the agent. look checks whether its key is gone.
+	// work delivers the agent. look checks whether the agent's key is deleted.
 	work, look *workv1.ManifestWork
 	// owner is its GitOpsCluster, and namespace the namespace of its Argo CD.
 	owner     types.NamespacedName
 	namespace string
-	// cluster is nil if there is no such ManagedCluster.
+	// cluster is nil if the ManagedCluster does not exist.
 	cluster   *clusterv1.ManagedCluster
 	available bool
 }

@@ -27,7 +27,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// leavingLook is the time between two checks of a cluster whose agent is being removed.
+// leavingLook is the time between two checks of a cluster while its agent is being removed.
 const leavingLook = 2 * time.Second
 
 // Reconciler makes a [Plan], and reconciles the agent of each cluster with it.
@@ -45,11 +45,11 @@ type Reconciler struct {
 	queue enqueue.Queue
 	// sources are the objects that a plan depends on.
 	sources []source.Source
-	// orphaned has the clusters with an agent whose GitOpsCluster does not exist, with the time of that
+	// orphaned has the clusters with an agent without an existing GitOpsCluster, with the time of that
 	// discovery.
 	orphaned map[string]time.Time
-	// clean are the namespaces of Argo CDs without agents whose certificates are deleted. without has
-	// since when an Argo CD is known to have no agents.
+	// clean are the namespaces of Argo CDs without agents and with deleted certificates. without has
+	// the time since which an Argo CD is known to have no agents.
 	clean   map[string]bool
 	without map[string]time.Time
 }
@@ -74,8 +74,8 @@ func (r *Reconciler) Gone(ctx context.Context, cluster string) (bool, error) {
 	return r.fleet.Gone(ctx, cluster)
 }
 
-// Apply enqueues the clusters whose task differs from the plan before. It returns the clusters whose
-// Secret may have to change.
+// Apply enqueues the clusters with a task that differs from the plan before. It returns the clusters
+// with a Secret that may have to change.
 func (r *Reconciler) Apply(plan *Plan) (secrets []string) {
 	before := r.plan.Swap(plan)
 	if before == nil {

@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
 )
 
-// reporter makes reports of what clusters run with.
+// reporter makes reports about the CA bundle and the client certificate of each cluster's agent.
 type reporter struct {
 	client  client.Client
 	signing sign.Options

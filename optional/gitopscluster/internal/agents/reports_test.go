@@ -81,8 +81,8 @@ func TestReportsOfAnAgentThatIsNotRestartedYet(t *testing.T) {
 	}
 }
 
-// A cluster that does not report the certificate has the issued one that its registration agent's message
-// dates.
+// If a cluster does not report the certificate, the date in its registration agent's message selects the
+// issued certificate.
 func TestFingerprintOf(t *testing.T) {
 	expires := time.Date(2026, 12, 3, 16, 1, 25, 0, time.UTC)
 	issued := []pki.Issued{{SHA256: "AA", Expires: expires.Add(-time.Hour)}, {SHA256: "BB", Expires: expires.In(time.FixedZone("", 3600))}}

@@ -30,14 +30,15 @@ import (
 // workers is the number of clusters that are reconciled in parallel.
 const workers = 20
 
-// Caches returns what the manager's cache must hold in addition to Secrets and ManagedClusters.
+// Caches returns the objects that the manager's cache must have in addition to Secrets and
+// ManagedClusters.
 func Caches(namespaces []string) map[client.Object]cache.ByObject {
 	all := reader.Caches(namespaces)
 	maps.Copy(all, sign.Caches())
 	return all
 }
 
-// Setup adds the controllers to mgr, whose cache must be built with [Caches]. pass is the
+// Setup adds the controllers to mgr. The cache of mgr must be built with [Caches]. pass is the
 // request of another controller, which watches [Reconciler.Sources] and calls [Reconciler.MakePlan].
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options, pass reconcile.Request) (*Reconciler, error) {
 	r := newReconciler(mgr.GetClient(), mgr.GetAPIReader(), options)

@@ -21,7 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
-// Spec is what one GitOpsCluster asks for.
+// Spec is the desired state of the agents of one GitOpsCluster.
 type Spec struct {
 	Owner   types.NamespacedName
 	Created time.Time
@@ -31,8 +31,9 @@ type Spec struct {
 	Agent *Agent
 	// Clusters are those that it selects.
 	Clusters []string
-	// Held are the others that it holds. An existing agent of its own stays there, and no other one is
-	// installed. The value is true if the cluster's Secret has the shape of an agent of its own.
+	// Held are the other clusters that it holds. If it already has an agent there, the agent stays. No
+	// other agent is installed. The value is true if the cluster's Secret has the shape for an agent
+	// of this GitOpsCluster.
 	Held map[string]bool
 	// RotateCA requests a new CA (see certificates.Wanted).
 	RotateCA string
@@ -58,35 +59,37 @@ func (s Spec) has(cluster string) bool {
 // Agent is the desired agent on each cluster.
 type Agent struct {
 	Mode string
-	// Address and Port of the principal as they are in the spec, empty and 0: to be found.
+	// Address and Port are the principal's, as in the spec. If they are empty and 0, gitopscluster
+	// has to find them.
 	Address string
 	Port    int32
 	// Field names the field of the address, for messages.
 	Field string
-	// Namespace of Argo CD on the clusters.
+	// Namespace is the namespace of Argo CD on the clusters.
 	Namespace string
 	Manifests [][]byte
-	// Settings of the agent, Principal what is named and not found.
+	// Settings are the settings of the agent. Principal has the objects that the spec names and
+	// does not search for.
 	Settings  v1beta1.AgentSettings
 	Principal v1beta1.PrincipalSpec
 	// RestartPrincipal may be done when its certificates change.
 	RestartPrincipal bool
 }
 
-// Status is what became of it.
+// Status is the result for one Spec.
 type Status struct {
 	Principal principal.Found
 	// PrincipalProblems and CertificateProblems belong to one condition each.
 	PrincipalProblems, CertificateProblems []principal.Problem
 	// Agents is the state of the agent of each cluster of this GitOpsCluster.
 	Agents map[string]agent.State
-	// Conflicts are the clusters whose agent belongs to another GitOpsCluster.
+	// Conflicts are the clusters with an agent of another GitOpsCluster.
 	Conflicts map[string]types.NamespacedName
-	// Leaving has the clusters whose agent is being removed, and a message that names what that waits for.
+	// Leaving has the clusters with an agent that is being removed, and a message about the wait.
 	Leaving map[string]string
 	// Applications has the problems of the hub's Applications. It is nil while they cannot be read.
 	Applications *applications.Report
-	// Plan is what a dry run would write.
+	// Plan lists the writes that a dry run would make.
 	Plan []agent.Write
 }
 
@@ -96,7 +99,7 @@ func older(a, b Spec) int {
 	return cmp.Or(elsewhere(a)-elsewhere(b), a.Created.Compare(b.Created), cmp.Compare(a.Owner.Namespace, b.Owner.Namespace), cmp.Compare(a.Owner.Name, b.Owner.Name))
 }
 
-// elsewhere is 1 for a GitOpsCluster of another namespace than its Argo CD's.
+// elsewhere returns 1 for a GitOpsCluster in another namespace than its Argo CD's, or 0.
 func elsewhere(s Spec) int {
 	if s.Owner.Namespace == s.ArgoNamespace {
 		return 0
@@ -104,7 +107,7 @@ func elsewhere(s Spec) int {
 	return 1
 }
 
-// planned converts the writes of a dry run to those of package agent.
+// planned converts the writes of a dry run to writes of package agent.
 func planned(writes []certificates.Write) []agent.Write {
 	all := make([]agent.Write, 0, len(writes))
 	for _, w := range writes {
@@ -113,19 +116,19 @@ func planned(writes []certificates.Write) []agent.Write {
 	return all
 }
 
-// Options of [Setup].
+// Options are the options of [Setup].
 type Options struct {
 	// Namespaces are the namespaces of the hub's Argo CDs.
 	Namespaces []string
 	// KeyNamespace is the namespace of the keys of CAs (see certificates.Options).
 	KeyNamespace string
-	// CALife and Lifetime of certificates, 0: the defaults.
+	// CALife and Lifetime are the lifetimes of CAs and of certificates. 0 means the default.
 	CALife, Lifetime time.Duration
 	// Limit is how many clusters get a new certificate at a time.
 	Limit limit.Limit
-	// Now is the clock of what is signed, nil: the system's.
+	// Now is the clock for signed certificates. It is nil for the system's clock.
 	Now func() time.Time
-	// Grace is how long an agent stays whose GitOpsCluster does not exist.
+	// Grace is how long an agent stays if its GitOpsCluster does not exist.
 	Grace time.Duration
 	// Secret returns the holders of a cluster Secret of ours, and the digest of the config in it.
 	Secret func(ctx context.Context, namespace, cluster string) (holders []string, digest string, err error)

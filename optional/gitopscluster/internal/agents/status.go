@@ -63,8 +63,8 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, tasks map[string]*
 	return statuses, nil
 }
 
-// stateOf returns the state of the agent of a cluster. If the agent stays as it is, its desired state is
-// not known, and stateOf returns the last reported one.
+// stateOf returns the state of the agent of a cluster. If the agent stays unchanged, its desired state
+// is not known, and stateOf returns the last reported state.
 func (r *Reconciler) stateOf(ctx context.Context, t *task, p presence) (agent.State, error) {
 	if t.untouched && !t.dry {
 		return agent.Reported(p.addOn), nil
@@ -72,7 +72,7 @@ func (r *Reconciler) stateOf(ctx context.Context, t *task, p presence) (agent.St
 	return r.fleet.State(ctx, *t.wanted, p.addOn, p.work)
 }
 
-// planOf returns what gitopscluster would write for a spec without the dry run.
+// planOf returns the writes that gitopscluster would make for a spec without the dry run.
 func (r *Reconciler) planOf(ctx context.Context, v *view, a Spec, tasks map[string]*task, state certificates.State) ([]agent.Write, error) {
 	plan := planned(state.Writes)
 	project := agent.Write{Verb: "patch", Kind: "AppProject", Namespace: v.namespace, Name: applications.DefaultProject}

@@ -15,24 +15,24 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 )
 
-// view has what was read about the agents of one Argo CD.
+// view has the objects that were read about the agents of one Argo CD.
 type view struct {
 	namespace string
 	// specs are the specs for this Argo CD, the oldest first. assigned has, for all Argo CDs, the
 	// owner of each cluster's agent.
 	specs    []Spec
 	assigned map[string]types.NamespacedName
-	// others: this Argo CD may have specs that specs does not have.
+	// others is true if this Argo CD may have specs that specs does not have.
 	others bool
 	// there has the clusters that have an object of an agent of this Argo CD. grace is how much longer an
-	// agent stays whose GitOpsCluster does not exist.
+	// agent stays if its GitOpsCluster does not exist.
 	there    map[string]presence
 	grace    map[string]time.Duration
 	found    map[types.NamespacedName]principal.Found
 	problems map[types.NamespacedName][]principal.Problem
 	// applications has the problems of the hub's Applications.
 	applications *applications.Report
-	// keepsDefault: the default AppProject has to be kept from agents.
+	// keepsDefault is true if the default AppProject has to be kept from agents.
 	keepsDefault bool
 }
 
@@ -73,7 +73,8 @@ func (v *view) leaving(cluster string) bool {
 }
 
 // renewal returns when the first client certificate has to be renewed, or zero. An unreachable
-// cluster renews its own when it returns, and one that is being removed does not.
+// cluster renews its certificate when it is reachable again. A cluster that is being removed does
+// not renew.
 func (v *view) renewal(reports []pki.Report) (first time.Time) {
 	for _, r := range reports {
 		if _, wanted := v.assigned[r.Cluster]; !wanted || !r.Reachable || len(r.Issued) == 0 {
@@ -88,7 +89,7 @@ func (v *view) renewal(reports []pki.Report) (first time.Time) {
 }
 
 // deciding returns the specs that decide about certificates and their generation, which the agents
-// of an Argo CD share: those with agents, without dry runs unless all are dry runs.
+// of an Argo CD share. These specs have agents. A dry run counts only if all of them are dry runs.
 func (v *view) deciding() []Spec {
 	with := slices.DeleteFunc(slices.Clone(v.specs), func(a Spec) bool { return a.Agent == nil })
 	if live := slices.DeleteFunc(slices.Clone(with), func(a Spec) bool { return a.DryRun }); len(live) > 0 {

@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// sourceUIDAnnotation is on what argocd-agent has made of an object on a cluster.
+// sourceUIDAnnotation is on each copy of an object that argocd-agent has made on a cluster.
 const sourceUIDAnnotation = "argocd.argoproj.io/source-uid"
 
 // DefaultProject is the AppProject that each Argo CD has.
@@ -48,13 +48,13 @@ func (n *Named) add(name string) {
 	}
 }
 
-// Report is what is wrong because of agents.
+// Report lists the problems that agents cause.
 type Report struct {
 	// Orphaned are Applications that name a cluster without agent, so that their status and their
 	// finalizer stay. They are also AppProjects of an agent that was removed.
 	Orphaned Named
-	// Overwritten are AppProjects of pulled Applications alone that agents write over on the
-	// clusters; Shared are those which Applications of agents use as well.
+	// Overwritten are AppProjects of pulled Applications alone that agents overwrite on the
+	// clusters. Shared are overwritten AppProjects that Applications of agents use as well.
 	Overwritten, Shared Named
 	// Unsynced are Applications outside Argo CD's namespace that the cluster's Argo CD has never compared.
 	Unsynced Named
@@ -107,7 +107,7 @@ func match(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// evaluation collects what a report is made of.
+// evaluation collects the content of a report.
 type evaluation struct {
 	clusters Clusters
 	projects map[string]*project

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package applications reads what agents do to the hub's Applications and AppProjects, which no
-// cache holds. It also keeps the clusters' own default AppProject from being overwritten.
+// Package applications reads the effects of agents on the hub's Applications and AppProjects, which
+// no cache has. It also keeps the clusters' own default AppProject from being overwritten.
 package applications
 
 import (
@@ -187,7 +187,7 @@ func (r *Reader) defaultProject(ctx context.Context, namespace string) (*argocd.
 	return &list.Items[0], nil
 }
 
-// patch sets label and annotation of an AppProject as it was read; nil removes them.
+// patch sets label and annotation of an AppProject as it was read. A nil value removes them.
 func (r *Reader) patch(ctx context.Context, o *argocd.AppProject, label, annotation any) error {
 	change, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": o.ResourceVersion,

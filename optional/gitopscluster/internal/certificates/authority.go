@@ -44,7 +44,7 @@ func Load(ctx context.Context, live client.Reader, namespace, keys string) (pki.
 	return authorities, nil
 }
 
-// parse parses a stored CA. Signing is nil if there is no key.
+// parse parses a stored CA. Signing is nil if the Secret has no key.
 func parse(secret *corev1.Secret) (pki.Authorities, error) {
 	certificates, err := pki.ParseCertificates(secret.Data[corev1.TLSCertKey])
 	if err != nil {
@@ -154,7 +154,8 @@ func (p *pass) show(ctx context.Context, shown *corev1.Secret, a pki.Authorities
 	return nil
 }
 
-// checkAuthorities reports what is wrong with the trusted CAs; false when the signing one cannot be used.
+// checkAuthorities reports problems of the trusted CAs. It returns false if the signing CA cannot be
+// used.
 func (p *pass) checkAuthorities(secret *corev1.Secret, found pki.Authorities) bool {
 	usable := len(found.Trusted) > 0
 	for _, c := range found.Trusted {
@@ -214,8 +215,8 @@ func encode(a pki.Authorities) (map[string][]byte, error) {
 	return data, nil
 }
 
-// requested reports whether a value that requests a new CA is not among those of the present one. A
-// removed value requests nothing.
+// requested reports whether a value requests a new CA: the value is not among the values of the
+// present CA. A removed value requests nothing.
 func (p *pass) requested(secret *corev1.Secret) bool {
 	former := "," + secret.Annotations[rotatedAnnotation] + ","
 	return slices.ContainsFunc(p.wanted.RotateCA, func(value string) bool { return !strings.Contains(former, ","+value+",") })

@@ -25,9 +25,9 @@ const DefaultCALife = 5 * 365 * 24 * time.Hour
 // +kubebuilder:rbac:groups="",resources=secrets,namespace=multicluster-integrations,resourceNames=argocd-agent-ca-argocd,verbs=get;patch;delete
 // +kubebuilder:rbac:groups=apps,resources=deployments,namespace=argocd,resourceNames=argocd-agent-principal;openshift-gitops-agent-principal,verbs=patch
 
-// Options of [New].
+// Options are the options of [New].
 type Options struct {
-	// CALife of a new CA, 0: [DefaultCALife].
+	// CALife is the lifetime of a new CA. 0 means [DefaultCALife].
 	CALife time.Duration
 	// KeyNamespace is where the CAs' keys are, empty: [DefaultKeyNamespace].
 	KeyNamespace string
@@ -69,19 +69,20 @@ type Wanted struct {
 	Secrets map[string]string
 	// KeepPrincipalRunning leaves the restart of the principal to its owner.
 	KeepPrincipalRunning bool
-	// RotateCA are the values that request a new CA, sorted. A value that was not there the last
-	// time requests one.
+	// RotateCA are the values that request a new CA, sorted. A value that was missing the last time
+	// requests a new CA.
 	RotateCA []string
 	// DryRun has everything computed and nothing written.
 	DryRun bool
 }
 
-// object returns the key of an object beside the principal.
+// object returns the key of an object in the principal's namespace.
 func (w Wanted) object(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: w.Namespace, Name: name}
 }
 
-// principalNames and proxyNames are what the certificates name, never nothing.
+// principalNames and proxyNames return the names in the certificates. They never return an empty
+// list.
 func (w Wanted) principalNames() []string {
 	return nonEmpty(w.Principal.Names, "argocd-agent-principal."+w.Namespace+".svc")
 }
@@ -100,7 +101,7 @@ func nonEmpty(names []string, otherwise string) []string {
 // Write is a change that is to be made, or was.
 type Write struct{ Verb, Kind, Namespace, Name, Why string }
 
-// State is what the Secrets are like.
+// State describes the Secrets.
 type State struct {
 	// CABundle are the CAs that agents have to trust, as PEM, or empty.
 	CABundle []byte

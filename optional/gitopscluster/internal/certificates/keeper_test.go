@@ -201,8 +201,8 @@ func TestRotateCA_onlyANewValueRequestsANewCA(t *testing.T) {
 	}
 }
 
-// gitopscluster does not restart a principal that it must not restart. The problem's message tells the
-// administrator to do so.
+// gitopscluster does not restart a principal that it must not restart. The problem's message asks the
+// administrator to restart it.
 func TestRestart_leavesAPrincipalOfAnotherNameToItsOwner(t *testing.T) {
 	a := newArgo(t)
 	a.principal()

@@ -137,8 +137,8 @@ func TestKey_brokenHasARemedy(t *testing.T) {
 	}
 }
 
-// gitopscluster uses a CA whose key another client keeps in the principal's namespace. A warning reports
-// where the key belongs.
+// gitopscluster uses a CA even if another client keeps its key in the principal's namespace. A warning
+// reports where the key belongs.
 func TestKey_besideThePrincipalIsReported(t *testing.T) {
 	theirs, err := pki.NewAuthority(time.Now(), DefaultCALife)
 	if err != nil {

@@ -39,7 +39,7 @@ func (p *pass) measure(kind string, c *x509.Certificate) {
 }
 
 // MeasureAgents sets the metric of the time at which the first client certificate of an Argo CD's
-// clusters has to be renewed. zero means that there is none.
+// clusters has to be renewed. The zero time means that no certificate has to be renewed.
 func MeasureAgents(namespace string, first time.Time) {
 	if first.IsZero() {
 		deadline.DeleteLabelValues(namespace, kindAgents)

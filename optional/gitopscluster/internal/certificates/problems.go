@@ -14,11 +14,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 )
 
-// These are reasons in addition to those of package pki.
+// These are reasons in addition to the reasons of package pki.
 const (
 	ReasonWrongType = "WrongSecretType"
 	ReasonWaiting   = "RotationWaiting"
-	// ReasonKeyExposed: the CA's key is where the principal can read it.
+	// ReasonKeyExposed means that the principal can read the CA's key.
 	ReasonKeyExposed = "SigningKeyExposed"
 )
 
@@ -62,7 +62,7 @@ func (p *pass) checkType(secret *corev1.Secret) {
 		secret.Namespace, secret.Name, secret.Type, corev1.SecretTypeTLS)
 }
 
-// waits reports what a change of the CA waits for. A short wait is not a problem.
+// waits reports the wait of a change of the CA. A short wait is not a problem.
 func (p *pass) waits(is pki.Authorities, waiting pki.Waiting, digest string) {
 	if waiting.Empty() {
 		return

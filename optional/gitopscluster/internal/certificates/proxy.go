@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 )
 
-// maxDigests limits what is kept of deleted clusters.
+// maxDigests limits the number of digests, because digests of deleted clusters stay.
 const maxDigests = 20_000
 
 // digest is the digest of a cluster's config. Computing it needs a signature.
@@ -29,7 +29,8 @@ type digest struct {
 type proxyClients struct {
 	namespace   string
 	authorities pki.Authorities
-	// bundle has the CAs to trust. inputs are what a config depends on in addition to its cluster.
+	// bundle has the CAs to trust. inputs are the values that a config depends on in addition to
+	// its cluster.
 	bundle  []byte
 	inputs  string
 	digests *lru.Cache

@@ -30,7 +30,7 @@ func (k *Keeper) Remove(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// PlanRemove returns what [Keeper.Remove] would write.
+// PlanRemove returns the writes that [Keeper.Remove] would make.
 func (k *Keeper) PlanRemove(ctx context.Context, namespace string) ([]Write, error) {
 	secrets, err := k.ours(ctx, namespace)
 	writes := make([]Write, 0, len(secrets))

@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Names of the Secrets, which argocd-agent gives them.
+// These are the names of the Secrets, as argocd-agent defines them.
 const (
 	caName    = "argocd-agent-ca"
 	leafName  = "argocd-agent-principal-tls"

@@ -1,7 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is the gitopscluster binary without its process: flags and what they start.
+// Package command is the gitopscluster binary without its process: the flags, and the parts that
+// they start.
 package command
 
 import (
@@ -39,16 +40,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
-// Version of this module; a release changes it here.
+// Version is the version of this module. A release changes it here.
 const Version = "0.1.0"
 
-// Values of --register.
+// These are values of --register.
 const (
 	RegisterAll            = "all"
 	RegisterGitOpsClusters = "gitopsclusters"
 )
 
-// The Lease that the leader holds, and what it is recorded with.
+// The leader holds a Lease, and records that in an Event.
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 

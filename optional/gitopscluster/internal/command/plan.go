@@ -24,9 +24,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// Plan is "gitopscluster plan": it prints what gitopscluster would write for GitOpsClusters
-// in a file, and writes nothing. It returns the exit code: 2 for a wrong command line, 1
-// when a GitOpsCluster cannot be read or would not be accepted.
+// Plan is "gitopscluster plan": it prints the writes that gitopscluster would make for
+// GitOpsClusters in a file, and writes nothing. It returns the exit code: 2 for a wrong command
+// line, 1 if a GitOpsCluster cannot be read or would not be accepted.
 func Plan(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := New()
 	fs := flag.NewFlagSet("gitopscluster plan", flag.ContinueOnError)
@@ -123,7 +123,7 @@ func readGitOpsClusters(file string, stdin io.Reader) ([]*v1beta1.GitOpsCluster,
 	return list, nil
 }
 
-// known copies what only the hub has of an existing GitOpsCluster.
+// known copies the fields of an existing GitOpsCluster that only the hub has.
 func known(ctx context.Context, hub client.Reader, o *v1beta1.GitOpsCluster) error {
 	is := &v1beta1.GitOpsCluster{}
 	err := hub.Get(ctx, client.ObjectKeyFromObject(o), is)

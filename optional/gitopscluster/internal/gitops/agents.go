@@ -15,8 +15,8 @@ func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, selected []string, he
 	a := agents.Spec{
 		Owner: key(o), Created: o.CreationTimestamp.Time, ArgoNamespace: in.ArgoNamespace, Clusters: selected, Held: held,
 		RotateCA: in.RotateCA, Abandon: in.Abandon, AtLeast: in.Generation, Deleting: !o.DeletionTimestamp.IsZero(),
-		// What cannot be followed leaves everything as it is. It is deleted all the same,
-		// unless an annotation that cannot be read may have been to prevent that.
+		// A refused GitOpsCluster changes nothing. Its deletion still proceeds, unless it has an
+		// invalid annotation that may have been meant to prevent the deletion.
 		DryRun: in.DryRun || in.Refusal != nil && (o.DeletionTimestamp.IsZero() || in.Refusal.Reason == intent.ReasonBadAnnotation),
 	}
 	if w := in.Agent; w != nil && in.Refusal == nil && o.DeletionTimestamp.IsZero() {
@@ -32,11 +32,11 @@ func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, selected []string, he
 	return a
 }
 
-// shape sets what the Secret of a cluster with an agent has.
+// shape sets the content for the Secret of a cluster with an agent.
 func shape(of func(namespace, cluster string) (string, []byte, error), want *clustersecret.Want, namespace, cluster string) {
 	server, config, err := of(namespace, cluster)
 	switch {
-	case err != nil: // agents.ErrNotKnown; package agents reports any other error itself
+	case err != nil: // agents.ErrNotKnown, because package agents reports any other error
 		want.KeepShape = true
 	case server != "":
 		want.Agent = &clustersecret.Agent{Server: server, Config: config}

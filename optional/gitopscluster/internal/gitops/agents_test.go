@@ -147,9 +147,9 @@ func nothingOfAKey(t *testing.T, o *v1beta1.GitOpsCluster) {
 	}
 }
 
-// A new cluster gets an agent, and its Secret changes in place. The status reports what the controller
-// waits for, and nothing about a key. A deletion removes the Secret last. The certificates are deleted with
-// the last GitOpsCluster.
+// A new cluster gets an agent, and its Secret changes in place. The status reports the controller's wait,
+// and nothing about a key. A deletion removes the Secret last. The certificates are deleted with the last
+// GitOpsCluster.
 func TestAgentsComeAndLeave(t *testing.T) {
 	f := newFleet(t)
 	f.withPrincipal()
@@ -250,7 +250,7 @@ func TestForget_recreated(t *testing.T) {
 }
 
 // On a cluster that the Placement does not select, a GitOpsCluster requests an agent only if the cluster's
-// Secret shows one of its own. The add-on may be missing, as on a restored hub.
+// Secret shows an agent of this GitOpsCluster. The add-on may be missing, as on a restored hub.
 func TestClustersOf(t *testing.T) {
 	secret := func(holder, digest string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.GitOpsClustersAnnotation: holder, contract.ConfigDigestAnnotation: digest}}}

@@ -21,7 +21,7 @@ import (
 // clusterKey is a cluster in the namespace of an Argo CD.
 type clusterKey struct{ namespace, cluster string }
 
-// assignment is what one GitOpsCluster holds.
+// assignment has the clusters that one GitOpsCluster holds.
 type assignment struct {
 	namespace string
 	clusters  map[string]bool
@@ -30,9 +30,10 @@ type assignment struct {
 }
 
 // Assignments is the register.Scope of GitOpsClusters. It has the clusters that each of them held in the
-// last pass, and what package register reports.
+// last pass, and the reports of package register.
 type Assignments struct {
-	// Every accepted cluster is registered in this namespace; "": none is by itself.
+	// everyIn is the namespace in which every accepted cluster is registered. If it is "", no
+	// cluster is registered without a GitOpsCluster.
 	everyIn string
 	// clusters are those that package register has to reconcile.
 	clusters enqueue.Queue
@@ -50,7 +51,7 @@ type Assignments struct {
 
 var _ register.Scope = &Assignments{}
 
-// NewAssignments returns empty ones. everyIn is the namespace in which every accepted
+// NewAssignments returns empty Assignments. everyIn is the namespace in which every accepted
 // cluster is registered, "" for none.
 func NewAssignments(everyIn string) *Assignments {
 	return &Assignments{
@@ -116,8 +117,8 @@ func (r *Assignments) takenBy(namespace, cluster string) string {
 	return r.taken[clusterKey{namespace, cluster}]
 }
 
-// set replaces what all GitOpsClusters hold and have released. Package register then reconciles the
-// clusters for which this changed, and further ones.
+// set replaces the held and released clusters of all GitOpsClusters. Package register then
+// reconciles the clusters for which this changed, and further clusters.
 func (r *Assignments) set(held map[types.NamespacedName]assignment, plan *agents.Plan, further ...string) {
 	r.mu.Lock()
 	news := r.news(held)
@@ -126,7 +127,8 @@ func (r *Assignments) set(held map[types.NamespacedName]assignment, plan *agents
 	r.enqueue(append(news, further...)...)
 }
 
-// news returns the clusters whose holders or former holders change. The caller has the lock.
+// news returns the clusters with a change of their holders or former holders. The caller has the
+// lock.
 func (r *Assignments) news(next map[types.NamespacedName]assignment) (clusters []string) {
 	for _, pair := range [][2]map[types.NamespacedName]assignment{{r.held, next}, {next, r.held}} {
 		for owner, a := range pair[0] {
@@ -153,8 +155,8 @@ func (r *Assignments) decided() bool {
 	return r.plan != nil
 }
 
-// hasReleased reports whether a GitOpsCluster has released a cluster whose Secret the cache still
-// has.
+// hasReleased reports whether a GitOpsCluster has released a cluster, but the cache still has the
+// cluster's Secret.
 func (r *Assignments) hasReleased(owner types.NamespacedName, namespace, cluster string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -81,8 +81,8 @@ func reportsAgents(o *v1beta1.GitOpsCluster) bool {
 // ofApplicationsKinds are the conditions of [ofApplications].
 var ofApplicationsKinds = []string{v1beta1.ConditionOrphaned, v1beta1.ConditionProjectsOverwritten, v1beta1.ConditionApplicationsNotSynced}
 
-// ofApplications are conditions that are there only while something is wrong, and that
-// Ready does not wait for.
+// ofApplications returns the conditions that exist only during a problem. Ready does not wait for
+// them.
 func ofApplications(r applications.Report, namespace string) []metav1.Condition {
 	var list []metav1.Condition
 	if n := r.Orphaned; n.Count > 0 {

@@ -34,13 +34,14 @@ const (
 	unboundReason = "NoManagedClusterSetBindings"
 )
 
-// What is read, all of it through the cache.
+// These objects are read, all through the cache.
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters,verbs=list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placements;placementdecisions,verbs=list;watch
 // Only Namespaces with a label of Argo CD's owner are read.
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 
-// hubReader reads what a GitOpsCluster is compared with, from the cache or the API server.
+// hubReader reads the objects with which a GitOpsCluster is compared, from the cache or the API
+// server.
 type hubReader struct {
 	client.Reader
 	// everyIn is as in [Assignments].
@@ -54,7 +55,7 @@ type found struct {
 	problem *intent.Problem
 	// selected are the ManagedClusters to be registered.
 	selected map[string]*clusterv1.ManagedCluster
-	// secrets are our cluster Secrets of the namespace by cluster. rivals are those of other
+	// secrets are our cluster Secrets of the namespace by cluster. rivals are the Secrets of other
 	// writers.
 	secrets map[string]*corev1.Secret
 	rivals  map[string]string
@@ -62,7 +63,8 @@ type found struct {
 	held map[string]bool
 }
 
-// admitted reads what the owner of an Argo CD's Namespace admits of other namespaces.
+// admitted reads which GitOpsClusters of other namespaces the owner of an Argo CD's Namespace
+// admits.
 func (h hubReader) admitted(ctx context.Context, o *v1beta1.GitOpsCluster) (intent.Admitted, error) {
 	name := intent.ArgoNamespace(o)
 	if name == o.Namespace {
@@ -168,8 +170,8 @@ func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, 
 	return nil
 }
 
-// siblings returns the existing GitOpsClusters of an Argo CD, and whether o is the oldest of those
-// that stay in its namespace. The oldest one decides about Secrets without a holder, because it
+// siblings returns the existing GitOpsClusters of an Argo CD, and whether o is the oldest remaining
+// GitOpsCluster in its namespace. The oldest one decides about Secrets without a holder, because it
 // belongs to the owner of that Argo CD.
 func (h hubReader) siblings(ctx context.Context, o *v1beta1.GitOpsCluster, argocd string) (exists map[string]bool, oldest bool, err error) {
 	list := &v1beta1.GitOpsClusterList{}
@@ -218,7 +220,7 @@ func (f found) facts(o *v1beta1.GitOpsCluster, taken func(cluster string) string
 	return facts
 }
 
-// plan returns what a GitOpsCluster that holds clusters would have written.
+// plan returns the writes that a GitOpsCluster that holds clusters would cause.
 func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLabel, everyIn string, clusters map[string]*clusterv1.ManagedCluster, planned func(namespace, cluster string) (string, []byte, error), others func(cluster string) []string) ([]v1beta1.PlannedWrite, error) {
 	var list []v1beta1.PlannedWrite
 	has := slices.Contains(o.Finalizers, intent.GitOpsClusterFinalizer)
@@ -289,8 +291,8 @@ func comparePlanned(a, b v1beta1.PlannedWrite) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb))
 }
 
-// trimmed reads Secrets as the cache has them, without key material. A hub on which the
-// CustomResourceDefinition is not there has no GitOpsClusters.
+// trimmed reads Secrets as the cache has them, without key material. A hub without the
+// CustomResourceDefinition has no GitOpsClusters.
 type trimmed struct{ client.Reader }
 
 func (t trimmed) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {

@@ -176,7 +176,7 @@ func (f *fleet) clusters(n int) []string {
 	return names
 }
 
-// placement creates a Placement whose decision has these clusters.
+// placement creates a Placement and its decision with these clusters.
 func (f *fleet) placement(name string, clusters ...string) *clusterv1beta1.PlacementDecision {
 	f.t.Helper()
 	p := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: name}}

@@ -37,8 +37,8 @@ func (f found) hasAgent(cluster string) bool {
 	return f.secrets[cluster] != nil && f.secrets[cluster].Annotations[contract.ConfigDigestAnnotation] != ""
 }
 
-// clustersOf divides the clusters that a GitOpsCluster holds into those that it selects, and the others.
-// held is true for a cluster with the agent of this GitOpsCluster, as the Secret shows.
+// clustersOf divides the clusters that a GitOpsCluster holds into selected clusters and others. held is
+// true for a cluster with the agent of this GitOpsCluster, as the Secret shows.
 func (f found) clustersOf(owner string, holds map[string]bool) (selected []string, held map[string]bool) {
 	held = map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(holds)) {
@@ -64,8 +64,8 @@ func (r *Reconciler) addKept(f found, holds map[string]bool, leave []string, fac
 	}
 }
 
-// leftover returns what delays the deletion of a GitOpsCluster because gitopscluster now runs with
-// other flags, and the flag that is needed. It returns "" if nothing does.
+// leftover returns why other flags of gitopscluster delay the deletion of a GitOpsCluster, and the
+// flag that is needed. It returns "" if nothing delays the deletion.
 func (r *Reconciler) leftover(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (string, error) {
 	if !f.notAllowed() && r.options.Agents != nil {
 		return "", nil

@@ -50,8 +50,8 @@ func (f *fleet) served() (registered, shaped, works int) {
 	return registered, shaped, works
 }
 
-// told counts the clusters of this fleet whose add-on reports that the ManifestWork is not applied yet.
-// This is the controller's last write for a cluster.
+// told counts the clusters of this fleet with an add-on that reports that the ManifestWork is not
+// applied yet. This is the controller's last write for a cluster.
 func (f *fleet) told() int {
 	f.t.Helper()
 	var list addonv1alpha1.ManagedClusterAddOnList

@@ -18,13 +18,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
-// Options of [Setup].
+// Options are the options of [Setup].
 type Options struct {
 	// Namespaces are the namespaces of the hub's Argo CDs. The first one is the default.
 	Namespaces []string
 	// Every accepted cluster is registered in the first namespace.
 	Every bool
-	// InstanceLabel as in register.Options.
+	// InstanceLabel is the same as in register.Options.
 	InstanceLabel string
 	// Grace is how long a cluster must be out of its Placement before it is removed. RemovalLimit
 	// is how many may be removed at a time.
@@ -32,13 +32,15 @@ type Options struct {
 	RemovalLimit limit.Limit
 	// Adopt works under another project's CustomResourceDefinition, too.
 	Adopt bool
-	// Agents bring argocd-agent to clusters; nil: clusters are registered only.
+	// Agents are the options for argocd-agent on clusters. If it is nil, gitopscluster only
+	// registers clusters.
 	Agents *agents.Options
-	// HubNamespace is where gitopscluster runs; its pod gets Events.
+	// HubNamespace is the namespace of gitopscluster's pod. The pod gets Events.
 	HubNamespace string
 	// Recheck is how often the CustomResourceDefinition is checked. 0 means every 15 seconds.
 	Recheck time.Duration
-	// Backoff decides when a failed GitOpsCluster is tried again; nil: [boot.Backoff].
+	// Backoff decides when a failed GitOpsCluster is tried again. If it is nil, [boot.Backoff]
+	// decides.
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
 

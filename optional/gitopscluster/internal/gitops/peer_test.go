@@ -207,7 +207,8 @@ func TestAdopted(t *testing.T) {
 	o := f.gitops("fleet", "all")
 	f.says(o, v1beta1.ConditionReady, metav1.ConditionTrue, "AsExpected")
 	f.registered(clusters...)
-	// That CRD drops some fields of the status. The controller must not write them again and again.
+	// The other project's CRD drops some fields of the status. The controller must not write them
+	// repeatedly.
 	writes := len(record.written())
 	f.gitops("probe", "none")
 	f.says(&v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: "probe"}}, v1beta1.ConditionReady, metav1.ConditionFalse, reasonPlacementNotFound)

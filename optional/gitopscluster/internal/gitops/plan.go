@@ -17,8 +17,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
 
-// Preview returns what gitopscluster with these options would write for a GitOpsCluster, and its
-// status. The GitOpsCluster does not have to exist on the hub. Preview only reads.
+// Preview returns the writes that gitopscluster with these options would make for a GitOpsCluster,
+// and its status. The GitOpsCluster does not have to exist on the hub. Preview only reads.
 func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster, options Options) (v1beta1.GitOpsClusterStatus, error) {
 	options = options.withDefaults()
 	h := hubReader{Reader: trimmed{reader}, everyIn: options.everyIn()}

@@ -30,9 +30,9 @@ const (
 // Applications are listed while a GitOpsCluster is being deleted, as metadata.
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=list
 
-// unconfirmed returns the clusters with pulled Applications whose Secret goes with a
-// GitOpsCluster that is being deleted: generators of ApplicationSets then delete these
-// Applications. It returns none if they are no more than the user has confirmed, or if the
+// unconfirmed returns the clusters with pulled Applications that lose their Secret with a
+// GitOpsCluster that is being deleted. Generators of ApplicationSets then delete these
+// Applications. unconfirmed returns none if they are no more than the user has confirmed, or if the
 // deletion has begun.
 func (r *Reconciler) unconfirmed(ctx context.Context, o *v1beta1.GitOpsCluster, f found) ([]string, error) {
 	if r.confirmed[key(o)] {
@@ -40,7 +40,7 @@ func (r *Reconciler) unconfirmed(ctx context.Context, o *v1beta1.GitOpsCluster, 
 	}
 	going, err := r.lastHeld(ctx, o, f)
 	if err != nil || len(going) <= f.intent.Confirmed {
-		return nil, err // also if there is none
+		return nil, err // also if none exists
 	}
 	pulled := map[string]bool{}
 	for next := ""; ; {
@@ -75,8 +75,8 @@ func (r *Reconciler) ofAnotherArgoCD(namespace, argo string) bool {
 	return namespace != argo && slices.Contains(r.options.Namespaces, namespace)
 }
 
-// lastHeld returns the clusters whose Secret only this GitOpsCluster keeps, and that it has not
-// released yet.
+// lastHeld returns the clusters that this GitOpsCluster has not released yet, if no other
+// GitOpsCluster keeps their Secret.
 func (r *Reconciler) lastHeld(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (map[string]bool, error) {
 	going := map[string]bool{}
 	if f.intent.ArgoNamespace == r.options.everyIn() {

@@ -47,7 +47,7 @@ type Reconciler struct {
 	// since has, for held clusters that are not selected, the time of that discovery. Only one worker uses
 	// it.
 	since map[types.NamespacedName]map[string]time.Time
-	// confirmed are the GitOpsClusters whose deletion needs no further confirmation.
+	// confirmed are the GitOpsClusters that can be deleted without further confirmation.
 	confirmed map[types.NamespacedName]bool
 }
 
@@ -61,12 +61,14 @@ func (r *Reconciler) pass() { r.queue.Add(everyGitOpsCluster) }
 type member struct {
 	object *v1beta1.GitOpsCluster
 	found
-	// desired are the clusters that it should hold. holds also has those whose agent is not removed yet.
+	// desired are the clusters that it should hold. holds also has the clusters with an agent that is
+	// not removed yet.
 	desired, holds map[string]bool
 	decision       intent.Decision
-	// unconfirmed are the clusters whose removal the user has to confirm before it is deleted.
+	// unconfirmed are the clusters for which the user has to confirm the removal before the
+	// GitOpsCluster is deleted.
 	unconfirmed []string
-	// err is the reason why nothing of it changes in this pass.
+	// err is the reason why the GitOpsCluster's clusters do not change in this pass.
 	err error
 }
 
@@ -193,9 +195,9 @@ func (r *Reconciler) forget(list *v1beta1.GitOpsClusterList) {
 	r.known = there
 }
 
-// holds returns the clusters that a GitOpsCluster holds from now on: the selected ones, and those
-// that are not selected and may not be removed yet. A released cluster counts only if it is
-// selected again. Its Secret may be an old one.
+// holds returns the clusters that a GitOpsCluster holds from now on: the selected clusters, and the
+// other clusters that may not be removed yet. A released cluster counts only if it is selected
+// again. Its Secret may be outdated.
 func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (map[string]bool, intent.Decision) {
 	holds, decision := r.selectedOrLeaving(owner, f, now)
 	holds = maps.Clone(holds)
@@ -231,8 +233,8 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 		Held: f.held, Selected: holds, Since: since, Grace: r.options.Grace, Limit: r.options.RemovalLimit, Confirmed: f.intent.Confirmed,
 	}.Decide(now)
 	for _, cluster := range decision.Leaving {
-		// A Secret that it takes over first gets it as a holder, because only a holder can release
-		// a Secret.
+		// When a GitOpsCluster takes over a Secret, it first becomes a holder, because only a
+		// holder can release a Secret.
 		if !slices.Contains(decision.Go, cluster) || !slices.Contains(clustersecret.Holders(f.secrets[cluster]), owner.String()) {
 			holds[cluster] = true
 		}
@@ -292,9 +294,9 @@ func (r *Reconciler) ownSecrets(ctx context.Context) (clusters []string, err err
 	return clusters, nil
 }
 
-// keep returns the clusters that a GitOpsCluster should hold, and those whose agent is not removed yet,
-// because their Secret is removed last. It does not return a released cluster. Its agent was removed,
-// and a state or Secret that contradicts that is old.
+// keep returns the clusters that a GitOpsCluster should hold, and the clusters with an agent that is
+// not removed yet, because the Secret is removed last. It does not return a released cluster. The agent
+// of a released cluster was removed, and a contradicting state or Secret is outdated.
 func (r *Reconciler) keep(ctx context.Context, x *member, has func(cluster string) (own, another bool)) (map[string]bool, error) {
 	kept := maps.Clone(x.desired)
 	for cluster := range x.held {
@@ -386,7 +388,7 @@ func (r *Reconciler) left(ctx context.Context, x *member, plan *agents.Plan) (bo
 		}
 	}
 	live := found{intent: x.intent}
-	// The cached list of others is sufficient. The Secrets have to be the present ones.
+	// The cached list of other GitOpsClusters is sufficient. The Secrets have to be current.
 	err := hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.lookAtSecrets(ctx, x.object, &live)
 	return len(live.held) > 0, err
 }
@@ -416,7 +418,7 @@ func requeueOnConflict(err error) (ctrl.Result, error) {
 	return ctrl.Result{}, err
 }
 
-// plan returns what gitopscluster would write for a GitOpsCluster.
+// plan returns the writes that gitopscluster would make for a GitOpsCluster.
 func (r *Reconciler) plan(ctx context.Context, x *member, plan *agents.Plan) ([]v1beta1.PlannedWrite, error) {
 	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
 	clusters, err := h.clusters(ctx, x.found)

@@ -51,8 +51,8 @@ func (r *recorder) settled(t testing.TB) {
 }
 
 // BenchmarkAtRest counts the requests to the API server while nothing changes for 20 clusters with agents.
-// It reports the writes, and all requests without watches. The intervals between checks are those of a real
-// run.
+// It reports the writes, and all requests without watches. The intervals between checks are the same as in
+// a real run.
 func BenchmarkAtRest(b *testing.B) {
 	const n = 20
 	lasts := atRest

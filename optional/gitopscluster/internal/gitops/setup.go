@@ -34,8 +34,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Caches returns what the manager's cache must hold for [Setup] and register.Setup: the cluster
-// Secrets of Argo CDs, and the Namespaces that admit GitOpsClusters of others.
+// Caches returns the objects that the manager's cache must have for [Setup] and register.Setup.
+// They are the cluster Secrets of Argo CDs, and the Namespaces that admit GitOpsClusters of others.
 func Caches(namespaces ...string) map[client.Object]cache.ByObject {
 	all := register.Caches(namespaces...)
 	all[&corev1.Namespace{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{intent.AdmitLabel: "true"})}
@@ -69,7 +69,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments
 	return assignments, nil
 }
 
-// bringAgents adds what brings argocd-agent to clusters.
+// bringAgents adds the controllers that deliver argocd-agent to clusters.
 func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents.Options, recorder events.EventRecorder) (err error) {
 	o.Namespaces, o.Limit = r.options.Namespaces, r.options.RemovalLimit
 	o.Grace = r.options.Grace
@@ -132,7 +132,7 @@ func (s *starter) Start(ctx context.Context) error {
 	if err := r.control(s.mgr); err != nil {
 		return err
 	}
-	r.pass() // even if there is no GitOpsCluster
+	r.pass() // even without a GitOpsCluster
 	r.gate.watch(ctx, r.pass)
 	return nil
 }
@@ -163,7 +163,7 @@ func (r *Reconciler) control(mgr ctrl.Manager) error {
 	return nil
 }
 
-// specChanged lets through what we do not write ourselves.
+// specChanged selects the changes that we do not write ourselves.
 var specChanged = predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, statusLost)
 
 // statusLost accepts a status that another client has changed. Our own write returns unchanged and
@@ -174,7 +174,7 @@ var statusLost = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return ok && ok2 && len(after.Status.Conditions) < len(before.Status.Conditions)
 }}
 
-// acceptanceChanged lets through what selects or deselects a ManagedCluster.
+// acceptanceChanged selects the changes that select or deselect a ManagedCluster.
 var acceptanceChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)
 	after, ok2 := e.ObjectNew.(*clusterv1.ManagedCluster)

@@ -34,7 +34,8 @@ type written struct {
 	wanted, stored v1beta1.GitOpsClusterStatus
 }
 
-// statusWriter writes the statuses of GitOpsClusters. One reconciler uses it, with one worker.
+// statusWriter writes the statuses of GitOpsClusters. A single reconciler uses it, with a single
+// worker.
 type statusWriter struct {
 	client   client.Client
 	recorder events.EventRecorder
@@ -89,7 +90,7 @@ func (w *statusWriter) announce(ctx context.Context, before, o *v1beta1.GitOpsCl
 	w.recorder.Eventf(o, nil, kind, is.Reason, "Reconcile", "%s", is.Message)
 }
 
-// forget drops what is kept of a GitOpsCluster that was deleted.
+// forget drops the data that is kept about a deleted GitOpsCluster.
 func (w *statusWriter) forget(owner types.NamespacedName) {
 	delete(w.wrote, owner)
 	clusterCounts.DeletePartialMatch(map[string]string{"namespace": owner.Namespace, "name": owner.Name})

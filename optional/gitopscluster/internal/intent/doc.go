@@ -1,6 +1,6 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package intent computes what a GitOpsCluster asks for in either of its forms, which clusters may
-// be removed, and what its status is. It is pure.
+// Package intent parses the desired state of a GitOpsCluster in either of its forms. It computes
+// which clusters may be removed, and the status. It is pure.
 package intent

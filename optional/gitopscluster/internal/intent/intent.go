@@ -20,19 +20,19 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Modes of agents.
+// These are the modes of agents.
 const (
 	ModeManaged    = "managed"
 	ModeAutonomous = "autonomous"
-	// ModeRegistration is what a GitOpsCluster without agents is in.
+	// ModeRegistration is the mode of a GitOpsCluster without agents.
 	ModeRegistration = "registration"
 )
 
 // Reasons for which a spec is not accepted.
 const (
 	ReasonNamespaceNotAllowed = "NamespaceNotAllowed"
-	// The owner of Argo CD's Namespace has not admitted GitOpsClusters of other namespaces, or
-	// their agents.
+	// ReasonRegistrationNotAdmitted means that the owner of Argo CD's Namespace has not admitted
+	// GitOpsClusters of other namespaces, or their agents.
 	ReasonRegistrationNotAdmitted = "RegistrationNotAdmitted"
 	ReasonAgentsNotAdmitted       = "AgentsNotAdmitted"
 	ReasonModeNotSupported        = "ModeNotSupported"
@@ -41,7 +41,7 @@ const (
 	ReasonBadAnnotation           = "BadAnnotation"
 )
 
-// Annotations on a GitOpsCluster.
+// These are annotations on a GitOpsCluster.
 const (
 	// DryRunAnnotation with a true boolean has gitopscluster write nothing but status.plan.
 	DryRunAnnotation = contract.KeyPrefix + "dry-run"
@@ -50,19 +50,21 @@ const (
 	ConfirmRemovalAnnotation = contract.KeyPrefix + "confirm-removal"
 	// AgentNamespaceAnnotation names Argo CD's namespace on the managed clusters.
 	AgentNamespaceAnnotation = contract.KeyPrefix + "agent-namespace"
-	// LiveViewAnnotation with a true boolean lets the agent read what the live view shows.
+	// LiveViewAnnotation with a true boolean lets the agent read the objects that the live view
+	// shows.
 	LiveViewAnnotation = contract.KeyPrefix + "live-view"
 	// RestartPrincipalAnnotation with a false boolean keeps the principal from being restarted.
 	RestartPrincipalAnnotation = contract.KeyPrefix + "restart-principal"
-	// CertificateGenerationAnnotation is the least generation of the agents' client
-	// certificates: a raised one has all of them renewed.
+	// CertificateGenerationAnnotation is the least generation of the agents' client certificates.
+	// If it rises, all of them are renewed.
 	CertificateGenerationAnnotation = contract.KeyPrefix + "certificate-generation"
 	// RotateCAAnnotation requests a new CA whenever its value changes.
 	RotateCAAnnotation = contract.KeyPrefix + "rotate-ca"
 )
 
-// Labels with value "true" on the Namespace of an Argo CD. Its owner admits GitOpsClusters of
-// other namespaces with the first one, and with both those that bring agents.
+// These are labels with value "true" on the Namespace of an Argo CD. With the first label, its
+// owner admits GitOpsClusters of other namespaces. With both labels, the owner also admits their
+// agents.
 const (
 	AdmitLabel       = contract.KeyPrefix + "gitops-argo-namespace"
 	AdmitAgentsLabel = contract.KeyPrefix + "gitops-argo-namespace-agents"
@@ -71,23 +73,24 @@ const (
 // GitOpsClusterFinalizer is on a GitOpsCluster until its clusters are removed.
 const GitOpsClusterFinalizer = contract.KeyPrefix + "gitopscluster"
 
-// maxManifests bounds how many objects go along with an agent.
+// maxManifests limits how many additional objects an agent has.
 const maxManifests = 16
 
-// maxGeneration bounds what a generation is raised to by hand.
+// maxGeneration limits the generation that an annotation may request.
 const maxGeneration = 1_000_000
 
 // Settings are gitopscluster's own.
 type Settings struct {
 	// Namespaces are the namespaces of the hub's Argo CDs with which clusters may be registered.
 	Namespaces []string
-	// Agents are delivered; else clusters are registered only.
+	// Agents is true if agents are delivered. Otherwise clusters are only registered.
 	Agents bool
-	// Admitted is what the labels of Argo CD's Namespace admit of other namespaces.
+	// Admitted has the permissions for other namespaces by the labels of Argo CD's Namespace.
 	Admitted Admitted
 }
 
-// Admitted is what the owner of an Argo CD's Namespace admits of GitOpsClusters of others.
+// Admitted has the permissions that the owner of an Argo CD's Namespace gives to GitOpsClusters of
+// others.
 type Admitted struct{ Registration, Agents bool }
 
 // AdmittedBy reads the labels of a Namespace.
@@ -96,7 +99,7 @@ func AdmittedBy(labels map[string]string) Admitted {
 	return Admitted{Registration: registration, Agents: registration && labels[AdmitAgentsLabel] == "true"}
 }
 
-// Intent is what a GitOpsCluster asks for.
+// Intent is the parsed desired state of a GitOpsCluster.
 type Intent struct {
 	// ArgoNamespace is where the cluster Secrets are.
 	ArgoNamespace string
@@ -104,7 +107,7 @@ type Intent struct {
 	Placement string
 	// Agent is nil when clusters are registered only.
 	Agent *Agent
-	// Unused names the fields that are set and not acted on, each with what to do.
+	// Unused names the fields that are set but ignored, each with its remedy.
 	Unused []string
 	// Refusal is why nothing is done, or nil.
 	Refusal *Problem
@@ -112,7 +115,7 @@ type Intent struct {
 	RotateCA string
 	// Generation is the least one of the agents' certificates, 0 for any.
 	Generation int
-	// DryRun: nothing is written but the plan.
+	// DryRun is true if only the plan is written.
 	DryRun bool
 	// Abandon releases clusters that are unreachable.
 	Abandon bool
@@ -124,12 +127,12 @@ type Intent struct {
 type Agent struct {
 	// Mode is [ModeManaged] or [ModeAutonomous].
 	Mode string
-	// Address and Port of the principal; "" and 0: to be found.
+	// Address and Port are the principal's. If they are "" and 0, gitopscluster has to find them.
 	Address string
 	Port    int32
-	// Namespace of Argo CD on the clusters.
+	// Namespace is the namespace of Argo CD on the clusters.
 	Namespace string
-	// Manifests go along.
+	// Manifests are additional manifests for the agent's work.
 	Manifests [][]byte
 	// Settings are spec.agent, with the ClusterRole that annotation live-view means.
 	Settings v1beta1.AgentSettings
@@ -150,7 +153,7 @@ func ArgoNamespace(o *v1beta1.GitOpsCluster) string {
 	return o.Namespace
 }
 
-// Of returns what a GitOpsCluster asks for.
+// Of returns the intent of a GitOpsCluster.
 func Of(o *v1beta1.GitOpsCluster, s Settings) Intent {
 	in := Intent{ArgoNamespace: ArgoNamespace(o), Placement: o.Spec.PlacementRef.Name, Unused: unused(&o.Spec)}
 	agent, problem := agentOf(o, in.ArgoNamespace)
@@ -167,8 +170,8 @@ func Of(o *v1beta1.GitOpsCluster, s Settings) Intent {
 	return in
 }
 
-// keepToOwn drops settings that affect all agents of an Argo CD and come from another namespace,
-// because its users may not be the owners of that Argo CD.
+// keepToOwn drops settings that affect all agents of an Argo CD and come from another namespace.
+// The users of that namespace may not be the owners of the Argo CD.
 func (in *Intent) keepToOwn(annotations map[string]string, spec *v1beta1.GitOpsClusterSpec) {
 	if in.Agent != nil && spec.Agent != nil {
 		in.Unused = append(in.Unused, fmt.Sprintf("spec.agent: it grants rights on the clusters; set it on a GitOpsCluster in namespace %s", in.ArgoNamespace))
@@ -199,7 +202,8 @@ func firstProblem(problems ...*Problem) *Problem {
 	return nil
 }
 
-// shape refuses what the API server refuses, too: objects may be older than its schema.
+// shape refuses invalid values that the API server also refuses, because objects may be older than
+// the schema.
 func shape(spec *v1beta1.GitOpsClusterSpec) *Problem {
 	switch {
 	case spec.ArgoCDAgentAddon != nil && (spec.ArgoServer != nil || spec.GitOpsAddon != nil):
@@ -286,8 +290,8 @@ func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
 // cluster-admin.
 var secretRoles = []string{"cluster-admin", "admin", "edit"}
 
-// minKeepAlive is what principals of argocd-operator accept: they close a connection with
-// more frequent pings.
+// minKeepAlive is the shortest interval that principals of argocd-operator accept. They close a
+// connection with more frequent pings.
 const minKeepAlive = 30 * time.Second
 
 // settings takes those that grant rights, or concern the principal, in the namespace of its
@@ -348,8 +352,8 @@ func badManifests(manifests [][]byte) *Problem {
 	return nil
 }
 
-// annotations parses the annotations that change how a GitOpsCluster is reconciled. An invalid one
-// stops everything, because what it should prevent must not happen.
+// annotations parses the annotations that change how a GitOpsCluster is reconciled. An invalid
+// annotation stops everything, because it may have been meant to prevent the next step.
 func (in *Intent) annotations(annotations map[string]string) *Problem {
 	in.DryRun, _ = contract.IsTrue(annotations[DryRunAnnotation])
 	switch annotations[contract.DeletionPolicyAnnotation] {

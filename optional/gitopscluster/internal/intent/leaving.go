@@ -12,14 +12,14 @@ import (
 
 // Departures is the input of the decision about clusters that are not selected any more.
 type Departures struct {
-	// Held are the clusters of the GitOpsCluster. Selected are those of its Placement.
+	// Held are the clusters of the GitOpsCluster. Selected are the clusters of its Placement.
 	Held, Selected map[string]bool
 	// Since is since when a held cluster is known to be not selected.
 	Since map[string]time.Time
 	// Grace is how long that must last.
 	Grace time.Duration
-	// Limit is how many of the held ones may leave at a time, Confirmed what the
-	// operator has allowed beyond it.
+	// Limit is how many of the held clusters may leave at a time. Confirmed is the number that the
+	// operator has allowed beyond Limit.
 	Limit     limit.Limit
 	Confirmed int
 }
@@ -30,8 +30,8 @@ type Decision struct {
 	Leaving []string
 	// Go are those that are removed now.
 	Go []string
-	// Allowed is how many may be removed at a time. HeldBack is true if there are more, so that
-	// none is removed.
+	// Allowed is how many may be removed at a time. HeldBack is true if more clusters would be
+	// removed. Then none is removed.
 	Allowed  int
 	HeldBack bool
 	// Look is the delay until the next check, or 0.

@@ -36,14 +36,15 @@ const (
 	maxNamed = 5
 )
 
-// Facts are what a status is made of.
+// Facts are the input of a status.
 type Facts struct {
 	Intent     Intent
 	Generation int64
 	Deleting   bool
 	// Placement is why the Placement's decisions are unknown, or nil.
 	Placement *Problem
-	// Clusters are the counts. Missing have no Secret yet; Taken are cluster → Secret.
+	// Clusters are the counts. Missing are the clusters without a Secret yet. Taken maps a cluster
+	// to the Secret of another writer.
 	Clusters v1beta1.ClusterCounts
 	Missing  []string
 	Taken    map[string]string
@@ -51,14 +52,15 @@ type Facts struct {
 	Decision Decision
 	// Unconfirmed are the clusters with pulled Applications that hold up the deletion.
 	Unconfirmed []string
-	// Leftover is what holds up the deletion besides, and its remedy.
+	// Leftover is another cause that holds up the deletion, with its remedy.
 	Leftover string
-	// AgentsLeaving are clusters that an agent is being taken off, and what is waited for.
+	// AgentsLeaving are the clusters with an agent that is being removed, and a message about the
+	// wait.
 	AgentsLeaving map[string]string
-	// Plan is what would be written.
+	// Plan lists the writes of a dry run.
 	Plan []v1beta1.PlannedWrite
-	// Agents are the conditions that exist with an agent only, in the order of Ready;
-	// Waits are the clusters that they wait for.
+	// Agents are the conditions that exist only with an agent, in the order of Ready. Waits are the
+	// clusters that they wait for.
 	Agents    []metav1.Condition
 	Waits     []v1beta1.ClusterWait
 	Principal *v1beta1.PrincipalStatus
@@ -193,7 +195,7 @@ func (f Facts) ready(conditions []metav1.Condition) metav1.Condition {
 	return condition(kind, true, ReasonAsExpected, fmt.Sprintf("%s registered with the Argo CD of namespace %s", clusters(f.Clusters.Registered), f.Intent.ArgoNamespace))
 }
 
-// deleting describes what the deletion of a GitOpsCluster waits for.
+// deleting describes the wait of the deletion of a GitOpsCluster.
 func (f Facts) deleting() metav1.Condition {
 	const kind = v1beta1.ConditionReady
 	if n := len(f.Unconfirmed); n > 0 {
@@ -209,7 +211,7 @@ func (f Facts) deleting() metav1.Condition {
 	return condition(kind, false, ReasonDeleting, fmt.Sprintf("the GitOpsCluster is deleted once its clusters have left; %d are still there", f.Clusters.Leaving))
 }
 
-// waiting lists what is not as it should be, sorted, with the times of before.
+// waiting lists the clusters that are not in the desired state, sorted, with the times of before.
 func (f Facts) waiting(before []v1beta1.ClusterWait, now metav1.Time) []v1beta1.ClusterWait {
 	list := slices.Clone(f.Waits)
 	for _, cluster := range f.Missing {

@@ -5,7 +5,7 @@ package intent
 
 import "open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 
-// unused returns what is set and not acted on, each with what to do.
+// unused returns the fields that are set but ignored, each with its remedy.
 func unused(spec *v1beta1.GitOpsClusterSpec) []string {
 	var found []string
 	add := func(set bool, what string) {

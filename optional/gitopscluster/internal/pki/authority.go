@@ -39,8 +39,8 @@ type Authority struct {
 	key         crypto.Signer
 }
 
-// NewAuthority makes a CA. Each has a subject of its own, so that two of them can be
-// distinct wherever only names are shown.
+// NewAuthority creates a CA. Each CA has a different subject, so that users can distinguish two CAs
+// if only names are shown.
 func NewAuthority(now time.Time, life time.Duration) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

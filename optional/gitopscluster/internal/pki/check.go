@@ -27,15 +27,15 @@ const (
 // expiringBefore is how long before the end a missing renewal is reported.
 const expiringBefore = 7 * 24 * time.Hour
 
-// Fault is what is wrong with a certificate or key.
+// Fault is a problem of a certificate or key.
 type Fault struct{ Reason, Text string }
 
 func fault(reason, format string, args ...any) *Fault {
 	return &Fault{Reason: reason, Text: fmt.Sprintf(format, args...)}
 }
 
-// CheckServer checks a server's certificate. Names are those that clients use. The
-// certificate is there unless it is broken.
+// CheckServer checks a server's certificate. names are the names that clients use. The certificate
+// is returned unless it is broken.
 func CheckServer(pair Pair, trusted []*x509.Certificate, names []string, now time.Time) (*x509.Certificate, *Fault) {
 	chain, err := ParseCertificates(pair.Certificate)
 	if err != nil {
@@ -92,9 +92,9 @@ func checkTime(c *x509.Certificate, now time.Time) *Fault {
 	return nil
 }
 
-// ServerDue reports whether a certificate of ours has to be replaced: another CA signs now, a name
-// is missing, or 70 % of its lifetime are over. An additional name is dropped at the renewal,
-// because an address may be missing for a moment only.
+// ServerDue reports whether a certificate of ours has to be replaced. It has to be if another CA
+// signs now, a name is missing, or 70 % of its lifetime are over. An additional name is dropped at
+// the renewal, because an address may be missing for a moment only.
 func (a *Authority) ServerDue(certificate *x509.Certificate, names []string, now time.Time) bool {
 	life := certificate.NotAfter.Sub(certificate.NotBefore)
 	return certificate.CheckSignatureFrom(a.Certificate) != nil ||
@@ -107,8 +107,9 @@ func RenewAt(certificate *x509.Certificate) time.Time {
 	return certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) * 7 / 10)
 }
 
-// RenewalDeadline returns until when a certificate has to be renewed: a week before its end, or
-// when a tenth of its lifetime is left if that is shorter. The renewal starts much earlier.
+// RenewalDeadline returns until when a certificate has to be renewed. The deadline is a week before
+// its end, or when a tenth of its lifetime is left if that is shorter. The renewal starts much
+// earlier.
 func RenewalDeadline(from, until time.Time) time.Time {
 	return until.Add(-min(expiringBefore, until.Sub(from)/10))
 }
@@ -153,7 +154,7 @@ func CheckTokenKey(text []byte) *Fault {
 	return nil
 }
 
-// bounded shortens what others wrote, for messages.
+// bounded shortens text of other writers, for messages.
 func bounded(text string) string {
 	if len(text) > 128 {
 		return text[:125] + "..."

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Issued is what is remembered of a client certificate that was issued to a cluster.
+// Issued is the record of a client certificate that was issued to a cluster.
 type Issued struct {
 	// SHA256 is the [Fingerprint] of the certificate.
 	SHA256 string `json:"sha256"`
@@ -25,10 +25,10 @@ type Issued struct {
 	Request string `json:"request"`
 }
 
-// Bounds of records.
+// These are limits of records.
 const (
-	// newestRecords is how many records are kept, whichever CA has signed them. One of a former CA
-	// is kept in addition.
+	// newestRecords is how many records are kept, whichever CA has signed them. A record of a
+	// former CA is kept in addition.
 	newestRecords = 5
 	keptRecords   = newestRecords + 1
 	maxRecords    = 4 << 10
@@ -58,7 +58,8 @@ func RecordOf(text []byte, request string, trusted []*x509.Certificate) (Issued,
 	return record(chain[0], generation, ID(trusted[i]), request), nil
 }
 
-// ParseIssued reads the records of a cluster, the newest last. What cannot be read is none.
+// ParseIssued reads the records of a cluster, the newest last. A value that cannot be read has no
+// records.
 func ParseIssued(value string) []Issued {
 	var found []Issued
 	if len(value) > maxRecords || json.Unmarshal([]byte(value), &found) != nil {
@@ -72,7 +73,7 @@ func ParseIssued(value string) []Issued {
 func AddIssued(value string, added Issued) (string, error) {
 	records := slices.DeleteFunc(ParseIssued(value), func(i Issued) bool { return i.Request == added.Request })
 	records = append(records, added)
-	// A total order: what is added later must not replace another.
+	// The order is total, because a record that is added later must not replace another.
 	slices.SortFunc(records, func(a, b Issued) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.SHA256, b.SHA256))
 	})

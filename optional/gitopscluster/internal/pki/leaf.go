@@ -89,7 +89,8 @@ func period(cluster string, now time.Time) time.Time {
 	return time.Unix((now.Unix()-offset)/length*length+offset, 0).UTC()
 }
 
-// deriveKey turns 48 bytes into a key of P-256; their modulus is as good as even.
+// deriveKey turns 48 bytes into a key of P-256. The modulus of 48 bytes is almost uniformly
+// distributed.
 func deriveKey(material []byte) (*ecdsa.PrivateKey, error) {
 	one := big.NewInt(1)
 	order := new(big.Int).Sub(elliptic.P256().Params().N, one)

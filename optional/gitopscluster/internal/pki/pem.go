@@ -19,7 +19,7 @@ import (
 	"slices"
 )
 
-// Bounds of what others wrote.
+// These are limits for input of other writers.
 const (
 	maxPEM          = 256 << 10
 	maxCertificates = 32
@@ -139,7 +139,8 @@ func Bundle(certificates ...*x509.Certificate) []*x509.Certificate {
 	return slices.CompactFunc(sorted, (*x509.Certificate).Equal)
 }
 
-// BundleDigest is a digest of the certificates in a PEM text, of its bytes when it is none.
+// BundleDigest returns a digest of the certificates in a PEM text. For any other text, it returns a
+// digest of the bytes.
 func BundleDigest(text []byte) string {
 	hash := sha256.New()
 	certificates, err := ParseCertificates(text)

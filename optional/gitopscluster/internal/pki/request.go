@@ -20,11 +20,11 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// clusterPrefix begins the user name and a group of what a managed cluster's
-// registration agent does on the hub.
+// clusterPrefix begins the user name and a group with which a managed cluster's registration agent
+// acts on the hub.
 const clusterPrefix = "system:open-cluster-management:"
 
-// Bounds of requests.
+// These are limits of requests.
 const (
 	// MaxRequests is how many requests of one cluster may be younger than [RequestAge]. If there
 	// are more, none is signed. No agent without an error sends so many, and OCM's stops at the
@@ -36,7 +36,7 @@ const (
 	maxKeyBits = 8192
 )
 
-// Decision is what becomes of a request.
+// Decision is the decision about a request.
 type Decision int
 
 // A denial is final, and the registration agent of a cluster waits forever after one. So only a
@@ -48,7 +48,7 @@ const (
 	Sign
 )
 
-// Verdict is what is decided of a request, with reason and remedy.
+// Verdict is the decision about a request, with reason and remedy.
 type Verdict struct {
 	Decision        Decision
 	Reason, Message string
@@ -58,7 +58,7 @@ type Verdict struct {
 	rules   Rules
 }
 
-// Rules is what all requests have in common.
+// Rules are the rules that apply to all requests.
 type Rules struct {
 	// ServerName is the one DNS name that a request has.
 	ServerName string
@@ -91,7 +91,7 @@ func OfACluster(csr *certificatesv1.CertificateSigningRequest) bool {
 	return strings.HasPrefix(csr.Spec.Username, clusterPrefix)
 }
 
-// Evaluate returns what becomes of a request of our signer.
+// Evaluate returns the verdict about a request of our signer.
 func (r Rules) Evaluate(csr *certificatesv1.CertificateSigningRequest, facts ClusterFacts, now time.Time) Verdict {
 	if !r.OwnRequest(csr, facts.Cluster) {
 		return Verdict{Decision: Deny, Reason: "NotItsOwnRequest", Final: true, Message: fmt.Sprintf(
@@ -116,7 +116,7 @@ func (r Rules) Evaluate(csr *certificatesv1.CertificateSigningRequest, facts Clu
 		Message: fmt.Sprintf("cluster %s asked for its own argocd-agent certificate of generation %d", facts.Cluster, facts.Generation)}
 }
 
-// evaluateFacts returns what the request has to wait for.
+// evaluateFacts returns the wait of the request.
 func (r Rules) evaluateFacts(csr *certificatesv1.CertificateSigningRequest, facts ClusterFacts, now time.Time) Verdict {
 	switch {
 	case !now.Before(csr.CreationTimestamp.Add(RequestAge)):
@@ -153,7 +153,7 @@ func parseRequest(text []byte) (*x509.CertificateRequest, string) {
 	return request, ""
 }
 
-// checkRequest names what a request has too much or too little of.
+// checkRequest names the excess or missing values of a request.
 func (r Rules) checkRequest(request *x509.CertificateRequest, usages []certificatesv1.KeyUsage, facts ClusterFacts) string {
 	if problem := checkKey(request); problem != "" {
 		return problem

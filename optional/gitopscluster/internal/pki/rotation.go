@@ -87,7 +87,7 @@ func (r Report) uses(ca string, now time.Time) bool {
 	return !r.runs(ca) && slices.ContainsFunc(r.Issued, func(i Issued) bool { return i.CA != ca && now.Before(i.Expires) })
 }
 
-// Authorities is the state of the CA, as it is stored.
+// Authorities is the stored state of the CA.
 type Authorities struct {
 	Signing *Authority
 	// Next is trusted already and will sign.
@@ -106,8 +106,8 @@ func (a Authorities) former() []*x509.Certificate {
 	})
 }
 
-// Step is a step of a change of the CA. What is stored after each step is sufficient for the next
-// one.
+// Step is a step of a change of the CA. The stored state after each step is sufficient for the next
+// step.
 type Step string
 
 // Steps.
@@ -121,10 +121,10 @@ const (
 	Drop Step = "stop trusting the former CA"
 )
 
-// Facts is what a change of the CA depends on.
+// Facts are the input of a change of the CA.
 type Facts struct {
 	Now time.Time
-	// Life of a new CA.
+	// Life is the lifetime of a new CA.
 	Life time.Duration
 	// Requested is true if an annotation requests a new CA early.
 	Requested bool
@@ -135,7 +135,7 @@ type Facts struct {
 	Reports []Report
 }
 
-// Waiting is what a step waits for.
+// Waiting names the objects that a step waits for.
 type Waiting struct {
 	Step Step
 	// Principal is set when it waits for the principal, or its certificates.
@@ -152,7 +152,7 @@ func AuthorityDue(certificate *x509.Certificate) time.Time {
 	return certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) * 8 / 10)
 }
 
-// Advance returns what is to be stored after the next step, or the step that waits.
+// Advance returns the state to store after the next step, or the step that waits.
 func Advance(is Authorities, facts Facts) (Authorities, Step, Waiting, error) {
 	switch {
 	case is.Next != nil:
@@ -177,9 +177,9 @@ func Advance(is Authorities, facts Facts) (Authorities, Step, Waiting, error) {
 	return is, NoStep, Waiting{}, nil
 }
 
-// waitToSwitch names what would refuse a certificate of the new CA: clusters whose agents would
-// refuse the principal, clusters whose cluster Secrets would refuse the resource proxy, and the
-// principal if it would refuse agents.
+// waitToSwitch names the parties that would refuse a certificate of the new CA. An agent may refuse
+// the principal, a cluster Secret may refuse the resource proxy, and the principal may refuse
+// agents.
 func waitToSwitch(is Authorities, facts Facts) Waiting {
 	waiting := Waiting{Step: Switch, Principal: !facts.PrincipalRuns}
 	digest := BundleDigest(is.Bundle())
@@ -213,12 +213,14 @@ func (r *Report) replaces(newest int, ca string, now time.Time) bool {
 	return r.Reachable && !r.runs(ca) && (newest != r.Generation || len(r.Issued) > 1) && r.recent(now)
 }
 
-// Generations returns the generation of its certificate that each cluster has to request. It is the present one, or the next one if the agent
-// needs another certificate. That is so if another CA signs now, if the request is stuck, if a CA that is not trusted any more has signed its
-// certificate, or if an annotation requests at least another generation.
+// Generations returns the generation of its certificate that each cluster has to request. It is the present
+// generation, or the next generation if the agent needs another certificate. The agent needs another certificate if
+// another CA signs now, or if the request is stuck. It also needs one if a CA that is not trusted any more has
+// signed its certificate, or if an annotation requests at least another generation.
 //
-// At most limit clusters change at a time. An agent is disconnected for a moment while its certificate is replaced, and for longer if the new one
-// has a problem. Unreachable clusters get no new generation and do not delay others. A cluster that does not return delays them for ten minutes.
+// At most limit clusters change at a time. An agent is disconnected for a moment while its certificate is replaced,
+// and for longer if the new certificate has a problem. Unreachable clusters get no new generation and do not delay
+// others. A cluster that does not return delays them for ten minutes.
 func Generations(reports []Report, ca string, trusted []string, atLeast, limit int, now time.Time) map[string]int {
 	wanted := make(map[string]int, len(reports))
 	var outdated []Report

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// connected returns the report of a cluster whose agent runs as delivered.
+// connected returns the report of a cluster with an agent that is running as delivered.
 func connected(name, bundle string, generation int, issued ...Issued) Report {
 	r := Report{Cluster: name, Reachable: true, Connected: true, Bundle: bundle, Generation: generation, Issued: issued, SecretCurrent: true}
 	if newest, ok := r.newest(); ok {
@@ -130,7 +130,7 @@ func TestGenerations(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		reports []Report
-		trusted []string // default: both
+		trusted []string // both by default
 		atLeast int
 		limit   int
 		want    map[string]int

@@ -28,7 +28,8 @@ const (
 	serviceSuffix = "-agent-principal"
 	proxySuffix   = "-agent-resource-proxy"
 	defaultProxy  = "argocd-agent-resource-proxy"
-	// operatorProxySuffix is what argocd-operator appends to the name of the principal's Service.
+	// operatorProxySuffix is the suffix that argocd-operator appends to the name of the principal's
+	// Service.
 	operatorProxySuffix = "-resource-proxy"
 	// proxyPort is the fixed port of the resource proxy, and the default port of its Service.
 	proxyPort     = 9090
@@ -39,14 +40,14 @@ const (
 	maxIngresses  = 16
 )
 
-// Sources of an address.
+// These are the sources of an address.
 const (
 	SourceSpec         = "Spec"
 	SourceRoute        = "Route"
 	SourceLoadBalancer = "LoadBalancer"
 )
 
-// Reasons of a [Problem].
+// These are the reasons of a [Problem].
 const (
 	ReasonNotFound         = "PrincipalNotFound"
 	ReasonNotExposed       = "PrincipalNotExposed"
@@ -55,45 +56,47 @@ const (
 	ReasonAuthNotAnchored  = "AuthNotAnchored"
 	ReasonMapping          = "MappingDiffers"
 	ReasonSelfRegistration = "SelfRegistrationOn"
-	// ReasonListensOnLoopback: no agent reaches the principal.
+	// ReasonListensOnLoopback means that no agent can reach the principal.
 	ReasonListensOnLoopback = "ListensOnLoopback"
 	ReasonVersion           = "VersionNotSupported"
 	ReasonNotAllowed        = "NamespacesNotAllowed"
 	ReasonNoResourceProxy   = "NoResourceProxy"
-	// ReasonNotRunning: its Deployment has no replicas.
+	// ReasonNotRunning means that the principal's Deployment has no replicas.
 	ReasonNotRunning = "PrincipalNotRunning"
-	// ReasonVersionUnknown: its image names no version.
+	// ReasonVersionUnknown means that the principal's image names no version.
 	ReasonVersionUnknown = "VersionUnknown"
-	// ReasonOtherFiles: it reads certificates that gitopscluster does not keep, or none.
+	// ReasonOtherFiles means that the principal reads certificates that gitopscluster does not
+	// keep, or none.
 	ReasonOtherFiles   = "OtherCertificates"
 	ReasonPingsRefused = "PingsRefused"
 )
 
-// Problem is what is not as it has to be, with the remedy.
+// Problem is a deviation from the required state, with the remedy.
 type Problem struct {
 	Reason, Message string
 	// Warning is set when agents work in spite of it.
 	Warning bool
 }
 
-// Wanted is what a GitOpsCluster requires.
+// Wanted are the requirements of a GitOpsCluster.
 type Wanted struct {
-	// Namespace of the hub's Argo CD.
+	// Namespace is the namespace of the hub's Argo CD.
 	Namespace string
-	// Address and Port as they are in the spec; empty: to be found.
+	// Address and Port are the values in the spec. If a value is empty, gitopscluster has to find
+	// it.
 	Address, Port string
 	// Field names the field of the spec that holds the address, for messages.
 	Field string
 	// Mode of the agents, "managed" unless it is "autonomous".
 	Mode string
-	// Service and Deployment by name; empty: to be found.
+	// Service and Deployment are names. If a name is empty, gitopscluster has to find the object.
 	Service, Deployment string
-	// AllowedNamespaces are the hub namespaces, in addition to Argo CD's, whose Applications agents
-	// accept.
+	// AllowedNamespaces are the hub namespaces, in addition to Argo CD's, from which agents accept
+	// Applications.
 	AllowedNamespaces []string
-	// AgentImage is what agents run, empty: the principal's.
+	// AgentImage is the image of agents. If it is empty, agents run the principal's image.
 	AgentImage string
-	// KeepAlive is the interval of the agents' pings, 0: none.
+	// KeepAlive is the interval of the agents' pings. 0 means no pings.
 	KeepAlive time.Duration
 }
 
@@ -240,7 +243,7 @@ func locate(found *Found, wanted Wanted, service *corev1.Service, routes []Route
 	return settle(found, wanted)
 }
 
-// locateWithoutService takes the address from the spec, or reports what is missing.
+// locateWithoutService takes the address from the spec, or reports that it is missing.
 func locateWithoutService(found *Found, wanted Wanted, services []corev1.Service) []Problem {
 	if wanted.Address != "" {
 		found.Address, found.Port, found.Source = wanted.Address, defaultPort, SourceSpec
@@ -284,8 +287,8 @@ func (w Wanted) field() string {
 	return w.Field
 }
 
-// servicePort returns the port that agents dial; false when it is not clear which. With an
-// address of the spec's that is the node port of a Service that has no other way in.
+// servicePort returns the port that agents dial. It returns false if the port is ambiguous. With an
+// address from the spec, the port is the node port of a Service of type NodePort.
 func servicePort(service *corev1.Service, named bool) (int32, bool) {
 	ports := service.Spec.Ports
 	portOf := func(p corev1.ServicePort) int32 {

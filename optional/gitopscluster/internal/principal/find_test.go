@@ -208,7 +208,7 @@ func TestSettings(t *testing.T) {
 		reason  string
 		change  func(*appsv1.Deployment)
 		params  map[string]string
-		config  string // the name of the ConfigMap with params; the default is ParamsName
+		config  string // the name of the ConfigMap with params, by default ParamsName
 		mode    string
 		image   string
 		reasons []string

@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 )
 
-// setting is a setting of the principal that has to fit the agents. Its names are those of
+// setting is a setting of the principal that has to fit the agents. Its names are the names in
 // argocd-agent v0.9.0: the flag, which takes precedence, the variable, and the key from which its
 // manifests set the variable.
 type setting struct {
@@ -30,14 +30,14 @@ var (
 	proxySetting   = setting{"enable-resource-proxy", "ARGOCD_PRINCIPAL_ENABLE_RESOURCE_PROXY", "principal.resource-proxy.enable", "", "principal.resourceProxy.enabled: %s"}
 	pingSetting    = setting{"keepalive-min-interval", "ARGOCD_PRINCIPAL_KEEP_ALIVE_MIN_INTERVAL", "principal.keep-alive.min-interval", "server.keepAliveMinInterval: %q", "principal.keepAlive.minInterval: %q"}
 	selfSetting    = setting{"enable-self-cluster-registration", "ARGOCD_PRINCIPAL_ENABLE_SELF_CLUSTER_REGISTRATION", "", "", "principal.additionalArgs: [--enable-self-cluster-registration=%s]"}
-	// What the principal serves with, and whom it trusts.
+	// These settings define with which certificates the principal serves, and whom it trusts.
 	plaintextSetting = setting{"insecure-plaintext", "ARGOCD_PRINCIPAL_INSECURE_PLAINTEXT", "principal.tls.insecure-plaintext", "", ""}
 	imageSetting     = setting{operator: `image: "quay.io/argoprojlabs/argocd-agent:%s"`, chart: "image.tag: %q"}
 	typeSetting      = setting{operator: "server.service.type: %s", chart: "service.type: %s"}
 )
 
-// fileSettings are the paths of the principal's certificates, with what gitopscluster keeps there.
-// refuses is true if no agent can connect with another value.
+// fileSettings are the settings for the principal's certificates, with the values that
+// gitopscluster supports. refuses is true if no agent can connect with another value.
 var fileSettings = []struct {
 	setting
 	want    string
@@ -53,8 +53,8 @@ var fileSettings = []struct {
 	{setting{"resource-proxy-cert-path", "ARGOCD_PRINCIPAL_RESOURCE_PROXY_TLS_CERT_PATH", "principal.resource-proxy.tls.cert-path", "", ""}, "", false},
 }
 
-// installation is what an object of the principal was made from. What is set on the object
-// itself is lost when that is applied again, with an operator at once.
+// installation is the source from which an object of the principal was created. Settings on the
+// object itself are lost when the source is applied again. An operator applies it at once.
 type installation struct {
 	namespace, name string
 	// argocd is the ArgoCD that argocd-operator made it for, release the release of a chart.
@@ -72,7 +72,8 @@ func installationOf(namespace string, o metav1.Object) installation {
 	return in
 }
 
-// place returns where to set something, or "" if that is the object itself.
+// place returns a remedy that names the source in which to change a setting. It returns "" if the
+// object itself is the source.
 func (in installation) place(s setting, value string) string {
 	switch {
 	case in.argocd != "" && s == allowedSetting: // a list there

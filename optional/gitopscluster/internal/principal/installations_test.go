@@ -228,7 +228,7 @@ func TestInstallations_remediesNameWhatTheyAreMadeFrom(t *testing.T) {
 	}
 }
 
-// Settings and defaults are those of one version of argocd-agent. Installations of another version are
+// Settings and defaults belong to one version of argocd-agent. Installations of another version are
 // reported. Before the range is widened, these installations must be read again.
 func TestInstallations_versionOutsideTheRange(t *testing.T) {
 	kustomization, err := os.ReadFile(example + "kustomization.yaml")

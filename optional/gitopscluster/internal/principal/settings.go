@@ -35,7 +35,7 @@ const (
 )
 
 // inspect reads the principal's Deployment and checks its settings. An address from the spec may
-// belong to a principal elsewhere, whose settings are unknown.
+// belong to a principal elsewhere. The settings of such a principal are unknown.
 func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 	deployment := principalDeployment(seen.Deployments, found.Service, wanted.Deployment)
 	if deployment == nil {
@@ -123,7 +123,8 @@ func rolledOut(d *appsv1.Deployment) bool {
 	return replicas > 0 && s.ObservedGeneration >= d.Generation && s.Replicas == replicas && s.UpdatedReplicas == replicas && s.AvailableReplicas == replicas
 }
 
-// principalContainer returns the container whose arguments run a principal, else the first one.
+// principalContainer returns the container with arguments that run a principal, else the first
+// container.
 func principalContainer(containers []corev1.Container) *corev1.Container {
 	if len(containers) == 0 {
 		return nil
@@ -192,7 +193,7 @@ func (p configured) value(s setting) (string, bool) {
 	return "", true
 }
 
-// remedy names the places where a setting may be set.
+// remedy names the objects in which a setting may be set.
 func (p configured) remedy(s setting, value string) string {
 	if place := p.place(s, value); place != "" {
 		return place
@@ -239,8 +240,8 @@ func checkSettings(p configured, wanted Wanted) []Problem {
 	return problems
 }
 
-// checkFiles compares what the principal reads its certificates from with what gitopscluster
-// keeps.
+// checkFiles compares the Secrets and files from which the principal reads its certificates with
+// the Secrets that gitopscluster keeps.
 func checkFiles(p configured) []Problem {
 	var problems []Problem
 	for _, f := range fileSettings {
@@ -261,7 +262,8 @@ func checkFiles(p configured) []Problem {
 	return problems
 }
 
-// checkNamespaces: without the setting the principal works on Argo CD's namespace alone.
+// checkNamespaces checks the setting of the allowed namespaces. Without the setting, the principal
+// works only on Argo CD's namespace.
 func checkNamespaces(p configured, wanted Wanted) []Problem {
 	if value, known := p.value(allowedSetting); !known || value != "" {
 		return nil

@@ -62,7 +62,7 @@ type Reconciler struct {
 	missing sync.Map
 }
 
-// Reconcile makes the Secrets of one ManagedCluster what they should be.
+// Reconcile brings the Secrets of one ManagedCluster to the desired state.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	cluster := &clusterv1.ManagedCluster{}
 	cluster.Name = request.Name
@@ -166,8 +166,8 @@ func (r *Reconciler) create(ctx context.Context, namespace string, cluster *clus
 	if !apierrors.IsAlreadyExists(err) {
 		return result, err
 	}
-	// The cache is behind, the Secret has lost the label that the cache selects, or another writer
-	// created it (an operator, or the cluster import of RHACM).
+	// The cache is behind, or the Secret has lost the label that the cache selects. Another writer
+	// may also have created it (an operator, or the cluster import of RHACM).
 	secret, err := r.secret(ctx, r.live, namespace, cluster.Name)
 	if err != nil {
 		return ctrl.Result{}, err

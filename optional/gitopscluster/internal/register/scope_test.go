@@ -147,8 +147,8 @@ func TestShapeChangesInPlace(t *testing.T) {
 	}
 }
 
-// A Secret that nobody wants is deleted only when all GitOpsClusters are known. An unknown holder stays on
-// the Secret.
+// An undesired Secret is deleted only when all GitOpsClusters are known. An unknown holder stays on the
+// Secret.
 func TestUndecided(t *testing.T) {
 	a, w := newScoped(t)
 	a.start(nil)

@@ -25,7 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
 
-// Options of [Setup].
+// Options are the options of [Setup].
 type Options struct {
 	// Namespaces are the namespaces in which Argo CDs of the hub read cluster Secrets.
 	Namespaces []string
@@ -38,7 +38,7 @@ type Options struct {
 	Grace time.Duration
 	// Requeue enqueues clusters by name without an event. It may be nil.
 	Requeue source.Source
-	// Backoff decides when a failed cluster is tried again; nil: [boot.Backoff].
+	// Backoff decides when a failed cluster is tried again. If it is nil, [boot.Backoff] decides.
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
 
@@ -52,9 +52,9 @@ func (o Options) withDefaults() Options {
 // secretsByCluster is the index of cluster Secrets by the cluster that they register.
 const secretsByCluster = "register.cluster"
 
-// Caches returns what the manager's cache must hold for [Setup]: the Secrets of some namespaces
-// that Argo CD reads as clusters, so that no two register the same one. It keeps only the compared
-// fields of their data. Other Secrets never reach this process.
+// Caches returns the objects that the manager's cache must have for [Setup]. They are the Secrets
+// of some namespaces that Argo CD reads as clusters, so that no two Secrets register the same
+// cluster. It keeps only the compared fields of their data. Other Secrets never reach this process.
 func Caches(namespaces ...string) map[client.Object]cache.ByObject {
 	in := map[string]cache.Config{}
 	for _, namespace := range namespaces {

@@ -18,8 +18,8 @@ func (a *argo) records(cluster string) []pki.Issued {
 	return pki.ParseIssued(a.stored(cluster).Annotations[agent.IssuedAnnotation])
 }
 
-// recorded waits until the records of a cluster are those of these certificates. With a stale cache the
-// signer may sign a request again without effect. It corrects the record afterwards.
+// recorded waits until the records of a cluster match these certificates. With a stale cache the signer
+// may sign a request again without effect. It corrects the record afterwards.
 func (a *argo) recorded(cluster string, issued ...*x509.Certificate) []pki.Issued {
 	a.t.Helper()
 	var records []pki.Issued

@@ -40,17 +40,17 @@ const (
 	byCluster = "sign.cluster"
 )
 
-// Options of [Setup].
+// Options are the options of [Setup].
 type Options struct {
-	// Namespaces are the namespaces of Argo CDs whose CA signs.
+	// Namespaces are the namespaces of Argo CDs with a CA that signs.
 	Namespaces []string
-	// KeyNamespace as in certificates.Options.
+	// KeyNamespace is the same as in certificates.Options.
 	KeyNamespace string
-	// Lifetime of a certificate, 0: [DefaultLifetime].
+	// Lifetime is the lifetime of a certificate. 0 means [DefaultLifetime].
 	Lifetime time.Duration
-	// Now is the clock, nil: the system's.
+	// Now is the clock. nil means the system's clock.
 	Now func() time.Time
-	// Backoff decides when a failed request is tried again; nil: [boot.Backoff].
+	// Backoff decides when a failed request is tried again. If it is nil, [boot.Backoff] decides.
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
 
@@ -71,8 +71,8 @@ func (o Options) rules() pki.Rules {
 	return pki.Rules{ServerName: agent.CSRServerName}
 }
 
-// Caches returns what the manager's cache must hold for [Setup] in addition to ManagedClusters:
-// requests of our signer, and add-ons of our name.
+// Caches returns the objects that the manager's cache must have for [Setup] in addition to
+// ManagedClusters. They are requests of our signer, and add-ons of our name.
 func Caches() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&certificatesv1.CertificateSigningRequest{}: {Field: fields.OneTermEqualSelector("spec.signerName", agent.SignerName)},
@@ -105,7 +105,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 
 func clusterOf(o client.Object) []string { return []string{o.GetLabels()[agent.CSRClusterLabel]} }
 
-// acceptanceChanged lets through what a waiting request may wait for.
+// acceptanceChanged selects the changes that a waiting request may wait for.
 var acceptanceChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)
@@ -148,7 +148,7 @@ func own(requests []certificatesv1.CertificateSigningRequest, rules pki.Rules, c
 	})
 }
 
-// Requests is what the requests of a cluster show about the next one.
+// Requests summarizes the requests of a cluster for the decision about the next request.
 type Requests struct {
 	// Stuck is true if the last one can never be signed. The registration agent waits for it, so a
 	// raised generation has to make it send another one.
@@ -157,8 +157,8 @@ type Requests struct {
 	Full bool
 }
 
-// RequestsOf reads the requests of a cluster whose add-on requests a generation. reader is a client
-// of a manager with [Setup].
+// RequestsOf reads the requests of a cluster with an add-on that requests a generation. reader is a
+// client of a manager with [Setup].
 func RequestsOf(ctx context.Context, reader client.Reader, options Options, cluster string, generation int) (Requests, error) {
 	options = options.withDefaults()
 	var list certificatesv1.CertificateSigningRequestList

@@ -33,8 +33,8 @@ import (
 const (
 	// again is the delay until a waiting request is checked without an event.
 	again = 30 * time.Second
-	// settled is the age at which a request may be deleted: its cluster has read the result, and
-	// the cache has the add-on for which it was made.
+	// settled is the age at which a request may be deleted. By then, its cluster has read the
+	// result, and the cache has the add-on for which it was made.
 	settled      = time.Minute
 	fieldOwner   = "multicluster-integrations-sign"
 	actionSign   = "Sign"
@@ -161,10 +161,10 @@ func (r *Reconciler) addOn(ctx context.Context, cluster string) (addOn *addonv1a
 	return addOn, false, nil
 }
 
-// useless reports whether nobody waits for a request any more. Its cluster has no add-on, or the
-// add-on is newer than the request or requests a later generation. A request that another client
-// made in the name of a cluster is useless once it is denied. OCM's registration agent sends no
-// request while the hub has ten of its add-on, and OCM deletes them after an hour.
+// useless reports whether no cluster waits for a request any more. Its cluster has no add-on, or
+// the add-on is newer than the request or requests a later generation. A request that another
+// client made in the name of a cluster is useless once it is denied. OCM's registration agent sends
+// no request while the hub has ten of its add-on, and OCM deletes them after an hour.
 func useless(csr *certificatesv1.CertificateSigningRequest, rules pki.Rules, facts pki.ClusterFacts, addOn *addonv1alpha1.ManagedClusterAddOn) bool {
 	switch {
 	case !rules.OwnRequest(csr, facts.Cluster):
@@ -204,7 +204,7 @@ func (r *Reconciler) deny(ctx context.Context, csr *certificatesv1.CertificateSi
 	return r.decide(ctx, csr.DeepCopy(), certificatesv1.CertificateDenied, v)
 }
 
-// decide writes approval or denial; csr is as stored then.
+// decide writes approval or denial. After that, csr is as stored.
 func (r *Reconciler) decide(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, decision certificatesv1.RequestConditionType, v pki.Verdict) error {
 	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 		Type: decision, Status: corev1.ConditionTrue, Reason: v.Reason, Message: v.Message, LastUpdateTime: metav1.NewTime(r.now()),
@@ -266,8 +266,8 @@ func (r *Reconciler) record(ctx context.Context, addOn *addonv1alpha1.ManagedClu
 	return nil
 }
 
-// wrongRecord reports whether the record of a request is of another certificate than it has: one
-// that was signed from a cache that was behind, and never published.
+// wrongRecord reports whether the record of a request is about another certificate than the request
+// has. Such a certificate was signed from a cache that was behind, and never published.
 func wrongRecord(csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn) bool {
 	certificate, err := pki.ParseCertificates(csr.Status.Certificate)
 	return err == nil && addOn != nil && slices.ContainsFunc(pki.ParseIssued(addOn.Annotations[agent.IssuedAnnotation]), func(i pki.Issued) bool {
@@ -275,8 +275,8 @@ func wrongRecord(csr *certificatesv1.CertificateSigningRequest, addOn *addonv1al
 	})
 }
 
-// addRecord writes the record of what was issued if it is missing, because the response to an
-// earlier write may have been lost. Records that are older than the oldest one are not kept.
+// addRecord writes the record of an issued certificate if it is missing, because the response to an
+// earlier write may have been lost. Records that are older than the oldest record are not kept.
 func (r *Reconciler) addRecord(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn) error {
 	if addOn == nil {
 		return nil
@@ -294,8 +294,8 @@ func (r *Reconciler) addRecord(ctx context.Context, csr *certificatesv1.Certific
 	return err
 }
 
-// repairRecord writes the record of what was issued, in place of one of the same request. It reports
-// false if the certificate is of a CA that is not trusted any more.
+// repairRecord writes the record of the issued certificate. It replaces a record of the same
+// request. It reports false if the certificate is of a CA that is not trusted any more.
 func (r *Reconciler) repairRecord(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn) (bool, error) {
 	authorities, err := certificates.Load(ctx, r.live, addOn.Annotations[agent.ArgoNamespaceAnnotation], r.keys)
 	if err != nil && !errors.Is(err, certificates.ErrNoSigner) {

@@ -68,7 +68,7 @@ type Redis struct {
 
 	mu      sync.Mutex
 	scanned time.Time
-	foreign map[string]string // the key of each instance of which another Argo CD writes the tree
+	foreign map[string]string // the key of each instance with a tree that another Argo CD writes
 }
 
 const (
@@ -78,7 +78,7 @@ const (
 )
 
 // New returns a client that connects at its first use. secrets reads the password for each
-// connection, so that a rotated one needs no restart.
+// connection, so that a rotated password needs no restart.
 func New(o Options, secrets client.Reader) (*Redis, error) {
 	options := &redis.Options{Addr: o.Address, DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, MaxRetries: 1, DisableIdentity: true}
 	if o.TLS {
@@ -116,8 +116,8 @@ func (r *Redis) Close() error { return r.client.Close() }
 // ErrNone is returned while Redis has no tree of an Application.
 var ErrNone = errors.New("no tree of the Application in Redis yet")
 
-// Read returns what Argo CD's controller has written about an instance. If Redis only has keys of
-// another cache version, the error names it.
+// Read returns the view that Argo CD's controller has written about an instance. If Redis only has
+// keys of another cache version, the error names it.
 func (r *Redis) Read(ctx context.Context, instance string) (v view.View, err error) {
 	first, err := r.get(ctx, view.TreeKey(instance, 0))
 	if errors.Is(err, redis.Nil) {
@@ -190,8 +190,8 @@ const (
 	maxForeign = 10_000
 )
 
-// explain returns why there is no tree. A key of another cache version, or of another compression,
-// is never interpreted.
+// explain returns why no tree exists. A key of another cache version, or of another compression, is
+// never interpreted.
 func (r *Redis) explain(ctx context.Context, instance string) error {
 	other := view.TreeKey(instance, 0)
 	if r.suffix == "" {
@@ -213,8 +213,9 @@ func (r *Redis) explain(ctx context.Context, instance string) error {
 		strings.ToValidUTF8(other, "?"), view.CacheVersion, r.suffix)
 }
 
-// foreignKey returns the key of an instance's tree of another cache version; "" for none. All keys are
-// listed for all instances together, once in [rescan], since a list takes time of Argo CD's Redis.
+// foreignKey returns the key of an instance's tree of another cache version. It returns "" if no such
+// key exists. All keys are listed for all instances together, once in [rescan], because a list takes
+// time of Argo CD's Redis.
 func (r *Redis) foreignKey(ctx context.Context, instance string, now time.Time) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -279,8 +280,8 @@ func decodingKey(instance string) string {
 	return "liveview|decoding|" + instance + "|" + view.CacheVersion
 }
 
-// Begin records that the view of an instance is being decoded. It returns false if there is such a
-// record without a [Redis.End]: the process ended while it was decoding, and would end again.
+// Begin records that the view of an instance is being decoded. It returns false if such a record
+// exists without a [Redis.End]. Then the process ended while it was decoding, and would end again.
 func (r *Redis) Begin(ctx context.Context, instance string) (bool, error) {
 	ok, err := r.client.SetNX(ctx, decodingKey(instance), "", suspension).Result()
 	if err != nil {

@@ -1,7 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is the two binaries without their processes: flags and what they start.
+// Package command is the two binaries without their processes: the flags, and the parts that they
+// start.
 package command
 
 import (
@@ -28,7 +29,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// Version of this module; a release changes it here.
+// Version is the version of this module. A release changes it here.
 const Version = "0.1.0"
 
 // Program describes the viewer.
@@ -92,7 +93,7 @@ func (c *Viewer) Run(ctx context.Context, env *boot.Env) error {
 	})
 }
 
-// run works until ctx ends, with what setup adds.
+// run works until ctx ends, with the controllers that setup adds.
 func run(ctx context.Context, env *boot.Env, options argoredis.Options, watched map[client.Object]cache.ByObject, setup func(ctrl.Manager, *argoredis.Redis) error) error {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.Install(scheme), workv1.Install(scheme)); err != nil {

@@ -44,8 +44,8 @@ import (
 
 // How often, and how many.
 const (
-	// interval is how often Redis is read for what is requested. It bounds how often a ConfigMap
-	// is written.
+	// interval is the time between two reads of the requested views from Redis. It limits how often
+	// a ConfigMap is written.
 	interval = 2 * time.Second
 	// thorough is how often Applications are read although their keys in Redis did not change.
 	thorough = 5 * interval
@@ -59,7 +59,8 @@ type Reconciler struct {
 	argocd string
 }
 
-// Caches returns what [Setup] watches: ConfigMaps of the hub in the observer's namespace.
+// Caches returns the objects that [Setup] watches: ConfigMaps of the hub in the observer's
+// namespace.
 func Caches(namespace string) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&corev1.ConfigMap{}: {
@@ -69,7 +70,7 @@ func Caches(namespace string) map[client.Object]cache.ByObject {
 	}
 }
 
-// Setup adds the controller to mgr, whose cache must be limited to [Caches].
+// Setup adds the controller to mgr. The cache of mgr must be limited to [Caches].
 func Setup(mgr ctrl.Manager, redis *argoredis.Redis, argocdNamespace string) error {
 	r := &Reconciler{client: mgr.GetClient(), live: mgr.GetAPIReader(), redis: redis, argocd: argocdNamespace}
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -107,9 +108,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	}
-	before, _ := request.ReadViews(requested.Data[request.ViewsKey]) // what cannot be read is written again
+	before, _ := request.ReadViews(requested.Data[request.ViewsKey]) // a value that cannot be read is written again
 	next := make(request.Views, len(applications))
-	var down error // once there is no connection, it is not tried again for each Application
+	var down error // after a failed connection, it is not tried again for each Application
 	for _, name := range slices.Sorted(maps.Keys(applications)) {
 		v, err := request.View{}, down
 		if down == nil {
@@ -163,7 +164,7 @@ func noConnection(err error) bool {
 	return errors.As(err, &failed) || errors.Is(err, io.EOF)
 }
 
-// last returns the view from before with the reason why there is no other, and without a digest.
+// last returns the previous view with the reason why no newer view exists, and without a digest.
 func last(before request.View, err error) request.View {
 	message := err.Error()
 	return request.View{Blob: before.Blob, Message: message[:min(len(message), request.MaxMessage)], Renewed: before.Renewed}
@@ -206,7 +207,7 @@ func digest(parts ...[]byte) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// write changes what is the observer's own in a ConfigMap.
+// write changes the observer's data in a ConfigMap.
 func (r *Reconciler) write(ctx context.Context, requested *corev1.ConfigMap, views request.Views) error {
 	text, err := json.Marshal(views)
 	if err != nil || string(text) == requested.Data[request.ViewsKey] {

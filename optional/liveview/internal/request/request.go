@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package request is the contract of viewer and observer: the ManifestWorks by which the hub
-// requests views of Applications from a managed cluster, and the result. It is pure.
+// Package request is the contract of viewer and observer. It defines the ManifestWorks by which the
+// hub requests views of Applications from a managed cluster, and the result. It is pure.
 package request
 
 import (
@@ -28,7 +28,7 @@ const (
 	MaxApplications = 32
 )
 
-// Keys of the data of a ConfigMap.
+// These are keys of the data of a ConfigMap.
 const (
 	// ApplicationsKey has [Applications] as JSON. The hub writes it.
 	ApplicationsKey = "applications"
@@ -47,10 +47,10 @@ type Views map[string]View
 type View struct {
 	// Blob is the last view (see package view).
 	Blob []byte `json:"blob,omitempty"`
-	// Source is a digest of what Blob was made from; empty: it is not the latest.
+	// Source is a digest of the input of Blob. It is empty if Blob is not the latest view.
 	Source string `json:"source,omitempty"`
-	// Message is why there is no view, why it is not the latest, or what it leaves out. It has at
-	// most [MaxMessage] bytes.
+	// Message is why no view exists or the view is not the latest, or names the parts that the view
+	// leaves out. It has at most [MaxMessage] bytes.
 	Message string `json:"message,omitempty"`
 	// Renewed is the minute of the observer's clock in which it last read the Application. It
 	// changes even if the Application does not, so that the hub can detect whether the observer is
@@ -60,19 +60,19 @@ type View struct {
 	Alone bool `json:"alone,omitempty"`
 }
 
-// Bounds of what a ManifestWork carries.
+// These are limits for the content of a ManifestWork.
 const (
 	// MaxShared is how many bytes the blob of a view has at most in a ManifestWork with others.
 	MaxShared = 15 << 10
 	// MaxMessage bounds messages.
 	MaxMessage = 512
-	// maxViews is more than what [MaxApplications] views of that size are as JSON, and
-	// maxValues more than how many values that has.
+	// maxViews is more than the size of [MaxApplications] views of that size as JSON. maxValues is
+	// more than the number of values in that JSON.
 	maxViews  = 1 << 20
 	maxValues = 10 * MaxApplications
 )
 
-// Name returns the name of a ManifestWork and its ConfigMap; a cluster has them by number.
+// Name returns the name of a ManifestWork and its ConfigMap. A cluster has them by number.
 func Name(number int) string { return namePrefix + strconv.Itoa(number) }
 
 // IsName reports whether [Name] returns a name for some number.
@@ -139,7 +139,7 @@ func ReadApplications(data map[string]string) (applications Applications, err er
 	return applications, nil
 }
 
-// ViewsOf reads the feedback of a work; it has none of a cluster that has not answered.
+// ViewsOf reads the feedback of a work. It returns no views if the cluster has not answered.
 func ViewsOf(work *workv1.ManifestWork) (Views, error) {
 	for i := range work.Status.ResourceStatus.Manifests {
 		for _, v := range work.Status.ResourceStatus.Manifests[i].StatusFeedbacks.Values {
@@ -151,7 +151,7 @@ func ViewsOf(work *workv1.ManifestWork) (Views, error) {
 	return nil, nil //nolint:nilnil // none is an answer
 }
 
-// ReadViews reads what an observer wrote.
+// ReadViews reads the views that an observer wrote.
 func ReadViews(text string) (views Views, err error) {
 	if len(text) > maxViews {
 		return nil, fmt.Errorf("views of %d bytes, at most %d are read", len(text), maxViews)

@@ -1,22 +1,24 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view is what an observer sends of one Application, and what the hub accepts of it.
-// It is pure: bytes in, bytes out.
+// Package view defines the content that an observer sends about one Application, and the content
+// that the hub accepts. It is pure: bytes in, bytes out.
 package view
 
-// CacheVersion is the end of the keys of Argo CD's Redis whose content this package can read. Argo
-// CD changes it with the content (common.CacheVersion). 2.14 to 3.5 have this one.
+// CacheVersion is the end of the keys of Argo CD's Redis with content that this package can read.
+// Argo CD changes it with the content (common.CacheVersion). Argo CD 2.14 to 3.5 have this version.
 const CacheVersion = "1.8.3"
 
-// Bounds. What a managed cluster sends is checked against them again where the hub reads it.
+// These are limits of a view. The hub checks the views that a managed cluster sends against them
+// again.
 const (
 	// MaxEncoded is how many bytes of base64 a view has at most.
 	MaxEncoded = 256 << 10
 	// MaxDecoded is how many bytes of JSON it is unpacked.
 	MaxDecoded = 8 << 20
 	// MaxValues is how many values its JSON has: lists, objects, texts, numbers. Each takes some
-	// hundreds of bytes of memory in what decodes it, the hub's argocd-server and the browser too.
+	// hundreds of bytes of memory in a program that decodes it, also in the hub's argocd-server and
+	// in the browser.
 	MaxValues = 100_000
 	// maxRead is how many values an observer decodes: twice as many as are sent, since a view that is too
 	// large is sent without details. Of more it decodes the first maxNodes resources of the tree only.
@@ -36,9 +38,9 @@ type View struct {
 	// Status has further fields of the Application's status that the page needs, as JSON: resources
 	// and resourceHealthSource.
 	Status []byte
-	// Cut describes what the first two already leave out, or is empty.
+	// Cut describes the content that the first two already leave out, or is empty.
 	Cut string
 }
 
-// object is a JSON object that keeps all its fields, including those of a newer Argo CD.
+// object is a JSON object that keeps all its fields, including fields of a newer Argo CD.
 type object = map[string]any

@@ -20,7 +20,7 @@ type parts struct {
 	Status    object   `json:"status,omitempty"`
 }
 
-// parse decodes a view; of the tree the first resources only.
+// parse decodes a view. With firstOnly, it decodes only the first resources of the tree.
 func parse(v View, firstOnly bool) (p parts, err error) {
 	if firstOnly {
 		p.Tree, err = firstNodes(v.Tree)
@@ -41,8 +41,8 @@ func parse(v View, firstOnly bool) (p parts, err error) {
 	return p, p.check()
 }
 
-// check returns an error for JSON that Argo CD cannot read. It removes what a view does not have:
-// the count of shards, because the tree is one piece here, and most of the status.
+// check returns an error for JSON that Argo CD cannot read. It removes the count of shards, because
+// a view has the tree in one piece, and most of the status.
 func (p *parts) check() error {
 	if err := checkTree(p.Tree); err != nil {
 		return fmt.Errorf("read the resource tree: %w", err)
@@ -64,8 +64,8 @@ func (p *parts) check() error {
 
 // Encode returns a view in its transport form, with at most [MaxEncoded] bytes as base64. It
 // removes the values of Secrets. If the view is too large, it leaves out manifests, then details,
-// then resources. message describes what is left out. It returns an error for JSON that is not Argo
-// CD's.
+// then resources. message describes the parts that are left out. Encode returns an error for JSON
+// that is not Argo CD's.
 func Encode(v View) (blob []byte, message string, err error) {
 	large := Values(v.Tree)+Values(v.Resources) > maxRead
 	if large {
@@ -116,9 +116,9 @@ func Encode(v View) (blob []byte, message string, err error) {
 	return nil, "", fmt.Errorf("the tree is larger than %d bytes even with %d resources without details", MaxEncoded, maxNodes)
 }
 
-// Decode decodes what a managed cluster sent. The result has a limited size, is JSON that Argo CD
-// can read, and has no links that a browser would run. If note is not empty, the top of the tree
-// shows it.
+// Decode decodes the blob that a managed cluster sent. The result has a limited size, is JSON that
+// Argo CD can read, and has no links that a browser would run. If note is not empty, the top of the
+// tree shows it.
 func Decode(blob []byte, note string) (v View, err error) {
 	if base64.StdEncoding.EncodedLen(len(blob)) > MaxEncoded {
 		return v, fmt.Errorf("a view of %d bytes is larger than %d KiB in base64", len(blob), MaxEncoded>>10)
@@ -177,7 +177,7 @@ func Values(raw []byte) int {
 		case c == '"':
 			inString = !inString
 		case inString && c == '\\':
-			i++ // what is escaped ends no string
+			i++ // an escaped character ends no string
 		case !inString && (c == ',' || c == '[' || c == '{'):
 			n++
 		}
@@ -196,7 +196,7 @@ func Compress(raw []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ErrTooLarge is the error of what has more than [MaxDecoded] bytes of JSON.
+// ErrTooLarge is the error of a view with more than [MaxDecoded] bytes of JSON.
 var ErrTooLarge = errors.New("unpacked it is larger")
 
 // Decompress returns the input of [Compress], if it is not larger than [MaxDecoded].

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Prefixes of the keys of Argo CD's Redis. Source: util/cache/appstate of Argo CD.
+// These are prefixes of the keys of Argo CD's Redis. Source: util/cache/appstate of Argo CD.
 const (
 	treePrefix      = "app|resources-tree|"
 	resourcesPrefix = "app|managed-resources|"
@@ -17,7 +17,7 @@ const (
 // ChannelPattern matches the channels by which argocd-server has an open page updated.
 const ChannelPattern = resourcesPrefix + "*"
 
-// TreeKey returns the key of a shard of the tree of an instance; 0 is the first one.
+// TreeKey returns the key of a shard of the tree of an instance. 0 is the first shard.
 func TreeKey(instance string, shard int) string {
 	if shard > 0 {
 		instance += "|" + strconv.Itoa(shard)
@@ -25,8 +25,8 @@ func TreeKey(instance string, shard int) string {
 	return treePrefix + instance + "|" + CacheVersion
 }
 
-// ResourcesKey returns the key of the managed resources of an instance. Without what is put
-// behind it for compression it is the name of the channel of its changes, too.
+// ResourcesKey returns the key of the managed resources of an instance. Without the suffix for
+// compression, the key is also the name of the channel of its changes.
 func ResourcesKey(instance string) string { return resourcesPrefix + instance + "|" + CacheVersion }
 
 // TreePattern matches the keys of all trees, in every cache version and compression.
@@ -40,7 +40,7 @@ func ParseTreeKey(key string) (instance string, foreign bool) {
 	return instance, ok && version != CacheVersion
 }
 
-// gzipSuffix ends the keys of what Argo CD compresses with gzip.
+// gzipSuffix ends the keys of values that Argo CD compresses with gzip.
 const gzipSuffix = ".gz"
 
 // Suffix ends the keys of a compression of Argo CD.

@@ -14,8 +14,8 @@ import (
 // manifests are the fields of a ResourceDiff that hold a manifest as a string of JSON.
 var manifests = []string{"targetState", "liveState", "normalizedLiveState", "predictedLiveState"}
 
-// mask is what Argo CD writes for a value of a Secret. It uses more of them for a value that
-// differs.
+// mask is the text that Argo CD writes for a value of a Secret. It uses more characters for a value
+// that differs.
 const mask = "++++++++"
 
 // ofSecret are the other fields that are kept of a ResourceDiff of a Secret.
@@ -29,8 +29,8 @@ func dropManifests(resources []object) {
 	}
 }
 
-// maskSecret removes the values of a Secret. Argo CD has masked its data. This is for data that it
-// has not, and for annotations, in which tools store what they applied.
+// maskSecret removes the values of a Secret. Argo CD has masked its data. maskSecret handles data
+// that Argo CD has not masked, and annotations in which tools store a copy of the object.
 func maskSecret(r object) error {
 	if group, _ := r["group"].(string); r["kind"] != "Secret" || group != "" {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// checkTree fails on what is no ApplicationTree. Fields that Argo CD would read as one of the
-// two lists, but that are spelled otherwise, go.
+// checkTree returns an error if tree is no ApplicationTree. It removes fields that Argo CD would
+// read as one of the two lists, but that are spelled otherwise.
 func checkTree(tree object) error {
 	if tree == nil {
 		return errors.New("it is null")
@@ -36,7 +36,7 @@ func checkTree(tree object) error {
 // needed.
 var statusFields = []string{"resources", "resourceHealthSource"}
 
-// StatusOf returns what a view needs of the status of an Application.
+// StatusOf returns the fields of an Application's status that a view needs.
 func StatusOf(all map[string]any) map[string]any {
 	status := object{}
 	for _, field := range statusFields {

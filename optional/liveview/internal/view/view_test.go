@@ -136,7 +136,7 @@ func TestEncode_masksSecrets(t *testing.T) {
 	}
 }
 
-// A Secret may have a text or a list in place of a map by mistake. Encode must mask it, because nothing
+// A Secret may have a text or a list instead of a map by mistake. Encode must mask it, because nothing
 // else does.
 func TestEncode_masksMalformedSecrets(t *testing.T) {
 	for _, manifest := range []string{
@@ -158,7 +158,7 @@ func TestEncode_masksMalformedSecrets(t *testing.T) {
 
 // A few KiB from a hostile cluster are decompressed and decoded within the viewer's memory.
 func TestDecode_isBounded(t *testing.T) {
-	const most = 200 << 20 // allocated in total; only a part of it is in use at a time
+	const most = 200 << 20 // allocated in total, only a part of it is in use at a time
 	fill := func(before, item, after string) []byte {
 		n := (MaxDecoded - len(before) - len(after)) / len(item)
 		blob, err := Compress([]byte(before + strings.Repeat(item, n-1) + strings.TrimSuffix(item, ",") + after))
@@ -211,7 +211,7 @@ func TestDecode_showsNoteOnHostileTrees(t *testing.T) {
 	}
 }
 
-// Encode cuts a view in steps until it fits. The message and the tree report what is missing.
+// Encode cuts a view in steps until it fits. The message and the tree report the missing parts.
 func TestEncode_cutsToTheLimit(t *testing.T) {
 	noise := rand.New(rand.NewPCG(1, 2))
 	text := func(n int) string {

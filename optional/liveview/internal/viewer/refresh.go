@@ -19,8 +19,9 @@ import (
 
 // watchRefreshes sends the pulled Applications that argocd-server refreshes for a reader until the
 // watch ends. It finds readers without an open page, such as argocd's command line. argocd-server
-// refreshes what it does not find in Redis, and then reads again. Since 3.0 it sets both
-// annotations for that, and one for a push to git. Nothing of the watch is kept.
+// refreshes an Application that it does not find in Redis, and then reads again. Since 3.0 it sets
+// both annotations for such a refresh, and one annotation for a push to git. The viewer keeps
+// nothing of the watch.
 func (v *Viewer) watchRefreshes(ctx context.Context) {
 	applications := v.Metadata.Resource(schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"})
 	selected := metav1.ListOptions{LabelSelector: contract.PullLabel, Limit: 1}

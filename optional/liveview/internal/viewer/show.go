@@ -20,8 +20,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
 )
 
-// toShow returns the entries of a ManifestWork whose views have to be written: they were observed
-// less than keep ago, and the work has changed or Redis has to be written again.
+// toShow returns the entries of a ManifestWork with views that have to be written. Such an entry
+// was open or refreshed less than keep ago. In addition, the work has changed, or Redis has to be
+// written again.
 func (all entries) toShow(key client.ObjectKey, work *metav1.PartialObjectMetadata, keep time.Duration, now time.Time) entries {
 	own := entries{}
 	for instance, e := range all {
@@ -117,10 +118,11 @@ func (v *Viewer) publish(ctx context.Context, instance string, e *entry, blob []
 	return string(decoded.Status), v.Redis.Write(ctx, instance, decoded, expiration)
 }
 
-// maxNote bounds what of an observer's message is shown as a label.
+// maxNote limits the part of an observer's message that is shown as a label.
 const maxNote = 160
 
-// notes returns what the top of a view shows: why it may not be the latest, and what it leaves out.
+// notes returns the text at the top of a view: why the view may not be the latest, and which parts
+// it leaves out.
 func (e *entry) notes(got request.View, now time.Time, outdated time.Duration) string {
 	var notes []string
 	switch {
@@ -137,8 +139,8 @@ func (e *entry) notes(got request.View, now time.Time, outdated time.Duration) s
 	return strings.Join(notes, "; ")
 }
 
-// sweep removes what is not open any more. It runs some times in [Options.Keep], so that what
-// is closed one by one is removed together.
+// sweep removes the views that are not open any more. It runs some times in [Options.Keep], so that
+// views that are closed one by one are removed together.
 func (v *Viewer) sweep(ctx context.Context, now time.Time) {
 	closed := func(e *entry) bool { return now.Sub(e.seen) >= v.Keep-v.Keep/sweeps }
 	var mu sync.Mutex
@@ -159,7 +161,8 @@ func (v *Viewer) sweep(ctx context.Context, now time.Time) {
 		}
 	})
 	// The request to an unreachable cluster stays, and with it the last view, which can be shown
-	// until the cluster returns. Those that were open last stay, up to half of --max-open.
+	// until the cluster is reachable again. The views that were open last stay, up to half of
+	// --max-open.
 	slices.SortFunc(kept, func(a, b string) int { return v.entries[b].seen.Compare(v.entries[a].seen) })
 	for _, instance := range kept[min(len(kept), v.MaxOpen/2):] {
 		if err := v.remove(ctx, instance, v.entries[instance]); err != nil {
@@ -169,7 +172,8 @@ func (v *Viewer) sweep(ctx context.Context, now time.Time) {
 	maps.DeleteFunc(v.entries, func(_ string, e *entry) bool { return closed(e) && e.target == nil && e.status == "" })
 }
 
-// remove takes a view out of Redis and the Application; its work requests it no more.
+// remove removes a view from Redis and from the Application. The work does not request the view any
+// more.
 func (v *Viewer) remove(ctx context.Context, instance string, e *entry) error {
 	if err := v.Redis.Remove(ctx, instance); err != nil {
 		return err
@@ -181,7 +185,7 @@ func (v *Viewer) remove(ctx context.Context, instance string, e *entry) error {
 	return nil
 }
 
-// takeBack removes what an earlier viewer wrote of an Application that has no view any more.
+// takeBack removes the data that an earlier viewer wrote about an Application without a view.
 func (v *Viewer) takeBack(ctx context.Context, instance string, e *entry, why reason) error {
 	if why.ours {
 		if err := v.Redis.Remove(ctx, instance); err != nil {

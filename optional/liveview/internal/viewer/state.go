@@ -17,20 +17,20 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/request"
 )
 
-// Options of a [Viewer].
+// Options are the options of a [Viewer].
 type Options struct {
 	// ArgoCDNamespace is Argo CD's namespace on the hub, Observer the observers' on managed
 	// clusters.
 	ArgoCDNamespace, Observer string
 	// Keep is how long a view stays after it was last open, at most.
 	Keep time.Duration
-	// MaxOpen limits the views at a time. One cluster has half of them at most.
+	// MaxOpen limits the views at a time. A single cluster has half of them at most.
 	MaxOpen int
-	// Recheck is after how long an open Application, its work and its cluster are read again;
-	// 0: ten seconds.
+	// Recheck is after how long an open Application, its work and its cluster are read again. 0
+	// means ten seconds.
 	Recheck time.Duration
-	// Outdated is the time without a sign of the observer after which a view shows that it is old.
-	// 0 means two and a half minutes.
+	// Outdated is the time after which a view is shown as old if the observer has not reported
+	// meanwhile. 0 means two and a half minutes.
 	Outdated time.Duration
 }
 
@@ -48,18 +48,18 @@ const (
 	// again if its own first request, which began earlier, fails later.
 	rewrite      = time.Minute
 	firstRewrite = time.Second
-	// sweeps is how many times in [Options.Keep] what is not open any more is removed.
+	// sweeps is how many times in [Options.Keep] views that are not open any more are removed.
 	sweeps = 5
 	// expiration is how long Redis keeps a view that no viewer removes.
 	expiration = 5 * time.Minute
 )
 
-// Viewer is one loop; all its memory is in entries and sent. What is done in parallel in it
-// has one entry each.
+// Viewer is one loop. All its memory is in entries and sent. Parallel tasks of the loop have one
+// entry each.
 type Viewer struct {
 	Options
-	// Client reads the metadata of ManifestWorks with [request.Label] from a cache; Live reads
-	// nothing from one.
+	// Client reads the metadata of ManifestWorks with [request.Label] from a cache. Live does not
+	// read from a cache.
 	Client client.Client
 	Live   client.Reader
 	// Metadata watches Applications.
@@ -81,23 +81,23 @@ type entries map[string]*entry
 
 type entry struct {
 	open      bool      // a page has it open
-	seen      time.Time // when one had, or argocd-server refreshed it; zero: not since the start
+	seen      time.Time // when a page had it open, or argocd-server refreshed it, zero if not since the start
 	checked   time.Time // when target was last read
-	target    *target   // nil: it has no view
-	work      string    // name of the ManifestWork that requests the view; "": none
+	target    *target   // nil if it has no view
+	work      string    // name of the ManifestWork that requests the view, or ""
 	alone     bool      // that one requests no other
 	answered  bool      // its cluster has sent a view
-	problem   string    // what was last logged
-	shown     string    // resource version of the work whose view was last shown
+	problem   string    // the problem that was last logged
+	shown     string    // resource version of the work at the last view that was shown
 	renewed   int64     // the observer's last report of its clock, and when that arrived
 	renewedAt time.Time
 	written   [32]byte  // digest of the view and the notes that Redis has
 	due       time.Time // when Redis is written again, changed or not
 	next      time.Duration
-	status    string // the status that the hub Application has from here; "": none
+	status    string // the status that the viewer wrote to the hub Application, or ""
 }
 
-// unknownStatus is for an Application whose status an earlier viewer may have written.
+// unknownStatus is for an Application with a status that an earlier viewer may have written.
 const unknownStatus = "unknown"
 
 // each calls do for the entries that pass, some at a time, and returns when all is done.
@@ -112,10 +112,10 @@ func (all entries) each(pass func(*entry) bool, do func(instance string, e *entr
 	_ = group.Wait() // none fails
 }
 
-// sent is what a ManifestWork was last written with.
+// sent is the content with which a ManifestWork was last written.
 type sent struct {
 	applications request.Applications // none: it was deleted
-	generation   int64                // 0: it is not there; -1: it is another's
+	generation   int64                // 0 if it does not exist, -1 if it is another's
 	at           time.Time
 	failed       bool
 }
@@ -143,7 +143,7 @@ func (v *Viewer) entry(instance string) *entry {
 	return e
 }
 
-// report logs what keeps a view from being shown, once.
+// report logs, once, the problem that keeps a view from being shown.
 func (v *Viewer) report(e *entry, instance, problem string) {
 	if problem != "" && problem != e.problem {
 		v.Log.Info("no view, or an incomplete one", "instance", instance, "reason", problem)
@@ -151,11 +151,11 @@ func (v *Viewer) report(e *entry, instance, problem string) {
 	e.problem = problem
 }
 
-// failures are what passes failed with, and when they last did.
+// failures are the errors of passes, and when each last occurred.
 type failures map[string]time.Time
 
-// add reports whether a failure is new. Most passes do not retry what failed a moment ago. So a
-// failure lasts until it has not occurred for twice [recheck].
+// add reports whether a failure is new. Most passes do not retry a task that failed a moment ago.
+// So a failure lasts until it has not occurred for twice [recheck].
 func (f failures) add(err error, now time.Time) (isNew bool) {
 	maps.DeleteFunc(f, func(_ string, last time.Time) bool { return now.Sub(last) > 2*recheck })
 	_, known := f[err.Error()]

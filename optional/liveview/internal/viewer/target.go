@@ -29,7 +29,7 @@ type target struct {
 	hub         client.ObjectKey
 	cluster     string
 	application string // namespace/name there
-	note        string // what is shown about the cluster in addition to the view
+	note        string // the text about the cluster that is shown in addition to the view
 	diffs       bool   // the hub gets the managed resources, too
 }
 
@@ -45,9 +45,10 @@ type reason struct {
 	ours bool
 }
 
-// find returns where an open Application runs; nil and the reason where no view may be shown.
-// Only what propagation has delivered counts: who may write an Application can name any cluster
-// in it, but propagation has checked whether that is allowed.
+// find returns the cluster of an open Application, and its name there. If no view may be shown, it
+// returns nil and the reason. Only Applications that propagation has delivered count. A user who
+// may write an Application can name any cluster in it, but propagation has checked whether the
+// cluster is allowed.
 func (v *Viewer) find(ctx context.Context, instance string) (t *target, why reason, err error) {
 	app := application(v.hubKey(instance))
 	hub := client.ObjectKeyFromObject(app)
@@ -80,9 +81,10 @@ func (v *Viewer) find(ctx context.Context, instance string) (t *target, why reas
 }
 
 // namesCluster reports whether the destination of a hub Application is its managed cluster, by the
-// name or the server that registers it. argocd-server makes server-side diffs of an Application
-// with managed resources on its destination, with the caller's manifests and its own rights there.
-// If the destination is the hub, such a diff can read everything that argocd-server may patch.
+// name or the server that registers it. If an Application has managed resources, argocd-server
+// makes server-side diffs on its destination. It uses the caller's manifests and argocd-server's
+// rights. If the destination is the hub, such a diff can read everything that argocd-server may
+// patch.
 func namesCluster(app *unstructured.Unstructured, cluster string) bool {
 	destination, _, err := unstructured.NestedStringMap(app.Object, "spec", "destination")
 	if err != nil || cluster == "in-cluster" {
@@ -109,7 +111,7 @@ func deliveryOf(ctx context.Context, live client.Reader, app *unstructured.Unstr
 	if err == nil && isDelivery(work, app) {
 		return work, nil
 	}
-	// A work that was taken over, or whose name was taken, has another name.
+	// A work has another name if it was taken over, or if its usual name was taken.
 	works := &metav1.PartialObjectMetadataList{}
 	works.SetGroupVersionKind(schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWorkList"))
 	if err := live.List(ctx, works, client.InNamespace(cluster), client.MatchingLabels{contract.PullLabel: "true"}); err != nil {

@@ -28,8 +28,8 @@ import (
 // NeedLeaderElection is true: two viewers would remove each other's requests.
 func (v *Viewer) NeedLeaderElection() bool { return true }
 
-// Start works until ctx ends. What is open then stays for the next one, which removes it when
-// it is not open any more.
+// Start works until ctx ends. Views that are open then stay for the next viewer. The next viewer
+// removes them when they are not open any more.
 func (v *Viewer) Start(ctx context.Context) error {
 	v.Recheck, v.Outdated = cmp.Or(v.Recheck, recheck), cmp.Or(v.Outdated, outdated)
 	if err := v.resume(ctx, time.Now()); err != nil {
@@ -82,8 +82,8 @@ func (v *Viewer) resume(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// pass does once what is to be done for what is open. Where several are opened at a time the
-// requests to each cluster are one write.
+// pass does once all work for the open Applications. If several are opened at a time, the requests
+// to each cluster are one write.
 func (v *Viewer) pass(ctx context.Context, now time.Time) error {
 	watched, err := v.Redis.Watched(ctx)
 	if err != nil {
@@ -116,8 +116,8 @@ func (v *Viewer) pass(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// receive records which Applications are open, and for which argocd-server asks. If there is no
-// room, it leaves out those that are only refreshed.
+// receive records which Applications are open, and for which argocd-server asks. Without room for
+// all, it leaves out Applications that are only refreshed.
 func (v *Viewer) receive(watched map[string]string, now time.Time) {
 	for _, e := range v.entries {
 		e.open = false
@@ -162,7 +162,8 @@ func (v *Viewer) check(ctx context.Context, instance string, e *entry, now time.
 	e.checked = now
 	next, reason, err := v.find(ctx, instance)
 	if err == nil && e.target != nil && !e.target.is(next) {
-		// It is delivered elsewhere, or not any more: what is shown is not its own.
+		// The Application is delivered elsewhere, or not any more, so the shown view does not
+		// belong to it.
 		if next == nil && !reason.ours {
 			e.status = "" // another writer may have set the resources in its status since
 		}

@@ -91,7 +91,7 @@ type fixture struct {
 	restart      func(meanwhile func())
 }
 
-// newFixture delivers an Application whose tree is in the cluster's Redis.
+// newFixture delivers an Application that has its tree in the cluster's Redis.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{hub: miniredis.RunT(t), managed: miniredis.RunT(t)}
@@ -366,7 +366,7 @@ func TestView_isShownAfterRefresh(t *testing.T) {
 		return err
 	})
 	f.awaitNothing(t)
-	// A push to git refreshes many Applications that nobody views.
+	// A push to git refreshes many Applications without an open view.
 	must(t, hub.client.Create(t.Context(), pushed))
 	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), pushed)) })
 	must(t, hub.client.Create(t.Context(), delivery(pushed, cluster)))
@@ -546,7 +546,7 @@ func (f *fixture) lie(t *testing.T, key client.ObjectKey, views string) {
 	must(t, hub.client.Patch(t.Context(), cm, client.RawPatch("application/merge-patch+json", patch)))
 }
 
-// add delivers another Application whose tree is in the cluster's Redis.
+// add delivers another Application that has its tree in the cluster's Redis.
 func (f *fixture) add(t *testing.T, name string) {
 	t.Helper()
 	app := newApplication("", name)

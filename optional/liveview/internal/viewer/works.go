@@ -26,8 +26,8 @@ import (
 
 var workKind = schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWork")
 
-// Caches returns what a Viewer's Client has to have in its cache: names and versions of the
-// ManifestWorks of views. A managed cluster writes the rest of them, as large as it likes.
+// Caches returns the objects that the cache of a Viewer's Client must have: names and versions of
+// the ManifestWorks of views. A managed cluster writes the other fields, in any size.
 func Caches() map[client.Object]cache.ByObject {
 	work := &metav1.PartialObjectMetadata{}
 	work.SetGroupVersionKind(workKind)
@@ -36,7 +36,7 @@ func Caches() map[client.Object]cache.ByObject {
 	}
 }
 
-// trim keeps what the viewer reads of a ManifestWork.
+// trim keeps the fields of a ManifestWork that the viewer reads.
 func trim(o any) (any, error) {
 	if work, ok := o.(*metav1.PartialObjectMetadata); ok {
 		work.ObjectMeta = metav1.ObjectMeta{
@@ -116,7 +116,8 @@ func ending(work *metav1.PartialObjectMetadata) bool {
 	return work != nil && work.DeletionTimestamp != nil
 }
 
-// request has the ManifestWorks request what is assigned to them, and no others exist.
+// request makes the ManifestWorks request exactly their assigned Applications, and deletes all
+// others.
 func (v *Viewer) request(ctx context.Context, works map[client.ObjectKey]*metav1.PartialObjectMetadata, now time.Time) error {
 	wanted := map[client.ObjectKey]request.Applications{}
 	for key := range works {
@@ -152,8 +153,9 @@ func (v *Viewer) request(ctx context.Context, works map[client.ObjectKey]*metav1
 	return group.Wait()
 }
 
-// holds reports whether a ManifestWork need not be written: it is as it was written, or that was
-// tried a moment ago. What an agent changes again and again is restored each [recheck].
+// holds reports whether a ManifestWork need not be written, because it is unchanged since the last
+// write, or the last attempt was a moment ago. If an agent changes a work repeatedly, the viewer
+// restores it each [recheck].
 func (s sent) holds(work *metav1.PartialObjectMetadata, wanted request.Applications, now time.Time) bool {
 	same := maps.Equal(s.applications, wanted)
 	switch {

@@ -25,10 +25,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// Version of this module; a release changes it here.
+// Version is the version of this module. A release changes it here.
 const Version = "0.1.0"
 
-// Program describes the binary. It writes nothing, so every replica serves and there is no leader.
+// Program describes the binary. It writes nothing, so every replica serves, without a leader.
 func Program() boot.Program {
 	return boot.Program{
 		Name: "page", Version: Version, MetricsPort: 8443, HealthPort: 8081,

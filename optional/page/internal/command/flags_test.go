@@ -14,7 +14,7 @@ func TestFlags(t *testing.T) {
 	for name, test := range map[string]struct {
 		why  string
 		args []string
-		want string // in the error; empty: none
+		want string // in the error, empty for no error
 	}{
 		"default":           {"a port of its own, over TLS", nil, ""},
 		"no port":           {"where to listen", []string{"--page-bind-address=x"}, "--page-bind-address \"x\""},

@@ -66,7 +66,7 @@ func (a *Applications) Check(*http.Request) error {
 	return nil
 }
 
-// object is one event: an Application, or one that the page does not show.
+// object is one event, about an Application that the page shows or does not show.
 type object struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta

@@ -83,9 +83,9 @@ func appOf(s *sent) *model.App {
 	return a
 }
 
-// asksForDelivery reports whether propagation handles an Application: its label requests delivery,
-// or the label is invalid, which propagation reports, or propagation still has a condition on it,
-// for example about a held removal.
+// asksForDelivery reports whether propagation handles an Application. Its label requests delivery,
+// or is invalid, which propagation reports. Propagation also handles an Application with a
+// remaining condition, for example about a held removal.
 func asksForDelivery(s *sent) bool {
 	value, labelled := s.Metadata.Labels[contract.PullLabel]
 	yes, valid := contract.IsTrue(value)
@@ -93,7 +93,7 @@ func asksForDelivery(s *sent) bool {
 		find(s.Status.Conditions, func(t string) bool { return strings.HasPrefix(t, contract.ConditionPrefix) }) != nil
 }
 
-// intern returns one shared string for all equal ones.
+// intern returns one shared string for all equal strings.
 func intern(s string) string { return unique.Make(s).Value() }
 
 // addOperation adds the reason of a failed operation, unless another condition has it or the
@@ -110,8 +110,8 @@ func addOperation(a *model.App, message string) {
 	a.Conditions = append(a.Conditions, v1alpha1.Condition{Type: status.OperationError, Message: strings.Clone(message)})
 }
 
-// deliver sets the state of the delivery from what propagation has written. empty is true if the
-// status is empty.
+// deliver sets the state of the delivery from the status that propagation has written. empty is
+// true if the status is empty.
 func deliver(a *model.App, m *metav1.ObjectMeta, conditions []condition, rendered, empty bool) {
 	if !rendered {
 		a.Since = m.CreationTimestamp.Time

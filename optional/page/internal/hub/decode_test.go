@@ -208,7 +208,7 @@ func TestApplications(t *testing.T) {
 	says(" fine guestbook/cluster1: ")
 }
 
-// Leases reads the controllers' Leases, and reports a missing one.
+// Leases reads the controllers' Leases, and reports a missing Lease.
 func TestLeases(t *testing.T) {
 	renewed := metav1.NewMicroTime(time.Now().Add(-time.Hour).Truncate(time.Second))
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "multicluster-integrations-propagation"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}

@@ -20,7 +20,7 @@ import (
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,resourceNames=multicluster-integrations-propagation;multicluster-integrations-aggregation,verbs=get
 
-// controllers are the controllers whose Leases are read. The Lease of each is named
+// controllers are the controllers with a Lease that is read. Each Lease is named
 // multicluster-integrations-NAME.
 var controllers = []string{"propagation", "aggregation"}
 
@@ -51,7 +51,7 @@ func (l *Leases) Start(ctx context.Context) error {
 	return nil
 }
 
-// Known returns what was last read, without Leases that were never read.
+// Known returns the last read Leases, without Leases that were never read.
 func (l *Leases) Known() []model.Lease {
 	if known := l.known.Load(); known != nil {
 		return *known

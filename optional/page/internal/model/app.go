@@ -39,7 +39,7 @@ type Facts struct {
 	// Stale is true if its cluster does not report, so that the values are the last ones.
 	Stale bool
 
-	// State is the state of its delivery. It is empty if there is nothing to report.
+	// State is the state of its delivery. It is empty without anything to report.
 	State State
 	// Message is the reason of State. Since is the time of its beginning, or zero if it is not
 	// recorded.

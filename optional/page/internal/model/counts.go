@@ -58,7 +58,7 @@ func (c *Counts) NotHealthy() int { return c.Applications - c.Healthy() }
 // OutOfSync returns the number of Applications that are not known to be synced.
 func (c *Counts) OutOfSync() int { return c.Applications - c.Sync[position(Syncs, argocd.SyncSynced)] }
 
-// Failed returns the number of Applications whose last operation failed.
+// Failed returns the number of Applications with a failed last operation.
 func (c *Counts) Failed() int {
 	return c.Phase[position(Phases, argocd.OperationError)] + c.Phase[position(Phases, argocd.OperationFailed)]
 }

@@ -12,7 +12,7 @@ const LeaseLimit = time.Minute
 // Lease is the last renewal of a controller's Lease.
 type Lease struct {
 	Controller string
-	// Renewed is zero if there is no Lease.
+	// Renewed is zero if the Lease does not exist.
 	Renewed time.Time
 }
 

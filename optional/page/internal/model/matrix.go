@@ -13,10 +13,10 @@ import (
 
 // Matrix is the heat map: a cell for each ApplicationSet on each cluster.
 //
-// Its binary form begins with three big-endian uint32: the number of sets, the number of clusters, and the length of the names.
-// The names follow as JSON, then one byte for each cell, cluster by cluster. Bits 0-2 of a cell are the health and bits 3-4 the
-// sync status, as indexes of [Healths] and [Syncs]. Bit 5 is set while an operation is running, and bit 6 if the cluster does not
-// report. [NoCell] means that there is no Application.
+// Its binary form begins with three big-endian uint32: the number of sets, the number of clusters, and the length of
+// the names. The names follow as JSON, then one byte for each cell, cluster by cluster. Bits 0-2 of a cell are the
+// health and bits 3-4 the sync status, as indexes of [Healths] and [Syncs]. Bit 5 is set while an operation is
+// running, and bit 6 if the cluster does not report. [NoCell] means that no Application exists.
 type Matrix struct {
 	Sets     []string `json:"sets"` // namespace/name
 	Clusters []string `json:"clusters"`
@@ -35,7 +35,7 @@ const (
 // group of viewers with the same rights.
 const maxCells = 2 << 20
 
-// ErrTooManyCells means that there is no heat map, because it would be too large.
+// ErrTooManyCells means that the heat map would be too large.
 var ErrTooManyCells = fmt.Errorf("more than %d cells, one for each ApplicationSet on each cluster, are no map", maxCells)
 
 // NewMatrix returns the heat map of ApplicationSets, with both sides sorted by name, or

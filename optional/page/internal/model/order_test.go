@@ -29,8 +29,9 @@ func TestSort_worstFirst(t *testing.T) {
 	}
 }
 
-// The worst ApplicationSets are first, by their share of unhealthy Applications. A healthy one that is
-// OutOfSync or has a failed operation is before a healthy, synced one.
+// The worst ApplicationSets are first, by their share of unhealthy Applications. A healthy
+// ApplicationSet that is OutOfSync or has a failed operation is before a healthy, synced
+// ApplicationSet.
 func TestCompareSets_byShareNotHealthy(t *testing.T) {
 	sets := []*Set{
 		setOf("empty"), setOf("fine", "a Healthy Synced"), setOf("half", "a Healthy Synced", "b Missing Synced"),

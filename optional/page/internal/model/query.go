@@ -21,7 +21,7 @@ const (
 	SortRevision = "revision"
 )
 
-// Sorts are all orders; the first is the default.
+// Sorts are all orders. The first is the default.
 var Sorts = []string{SortWorst, SortCluster, SortName, SortStarted, SortRevision}
 
 // These are the bounds of a query.

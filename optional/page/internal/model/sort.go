@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Sort sorts items in place by the order of a query, and equal ones by set, cluster and name.
+// Sort sorts items in place by the order of a query, and equal items by set, cluster and name.
 func Sort(items []Item, q Query) {
 	byName := func(a, b Item) int {
 		return cmp.Or(compareKeys(a.Set.Key, b.Set.Key), compareApps(a.Row, b.Row))

@@ -25,10 +25,10 @@ var (
 	}
 )
 
-// NoPhase is the phase of a row whose Application has had no operation.
+// NoPhase is the phase of a row if its Application has had no operation.
 const NoPhase = "None"
 
-// Unreachable is the condition type of an Application whose cluster does not report.
+// Unreachable is the condition type of an Application if its cluster does not report.
 const Unreachable = string(status.ClusterUnreachable) + "Warning"
 
 // OneOf returns value if it is in values, else otherwise.

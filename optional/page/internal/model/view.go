@@ -23,11 +23,11 @@ type View struct {
 	made     time.Time
 	version  uint64
 	moved    uint64
-	sets     []*Set // by key; a set without a name has the Applications without an ApplicationSet
+	sets     []*Set // by key, a set without a name has the Applications without an ApplicationSet
 	clusters map[string]Cluster
 
 	mu sync.Mutex
-	// overviews are keyed by the visible namespaces. before has those of the view before.
+	// overviews are keyed by the visible namespaces. before has the overviews of the previous view.
 	overviews, before map[string]*Overview
 }
 
@@ -50,7 +50,7 @@ func newView(sets map[types.NamespacedName]*Set, clusters map[string]Cluster, ve
 	return v
 }
 
-// Rights are what a viewer may see.
+// Rights are the namespaces that a viewer may see.
 type Rights struct {
 	// All is true for a viewer who may see every namespace.
 	All bool
@@ -171,7 +171,8 @@ func (o *Overview) Set(key types.NamespacedName) *Set {
 	return o.Sets[at]
 }
 
-// Find returns an Application and its ApplicationSet, which has no name if there is none.
+// Find returns an Application and its ApplicationSet. The ApplicationSet has no name if none
+// exists.
 func (o *Overview) Find(key types.NamespacedName) (Item, bool) {
 	for _, s := range o.all {
 		if s.Key.Namespace != key.Namespace {

@@ -106,7 +106,7 @@ func application(dice *rand.Rand, set types.NamespacedName, cluster string, lost
 	return App(set, r)
 }
 
-// revision returns a text that looks like a commit.
+// revision returns a text in the form of a commit.
 func revision(of string) string {
 	sum := sha256.Sum256([]byte(of))
 	return hex.EncodeToString(sum[:20])

@@ -71,7 +71,7 @@ type (
 	}
 )
 
-// api returns as JSON what pages shows.
+// api returns the content of pages as JSON.
 type api struct{ pages *pages }
 
 func answerJSON(make page) func(*visit) {
@@ -89,7 +89,7 @@ func answerJSON(make page) func(*visit) {
 	}
 }
 
-// matching returns the items whose text contains the searched text, ignoring case.
+// matching returns the items with a text that contains the searched text, ignoring case.
 func matching[T any](all []T, q model.Query, text func(T) string) []T {
 	if q.Text == "" {
 		return all
@@ -209,5 +209,5 @@ func (s *Server) matrix(v *visit) {
 		return
 	}
 	v.w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = v.w.Write(data) // the client has disconnected, so there is nowhere to report it
+	_, _ = v.w.Write(data) // the client has disconnected and cannot get the error
 }

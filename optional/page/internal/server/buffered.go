@@ -70,5 +70,5 @@ func (b *buffered) send() {
 	if b.code != 0 {
 		b.ResponseWriter.WriteHeader(b.code)
 	}
-	_, _ = b.ResponseWriter.Write(b.body.Bytes()) // the client has disconnected, so there is nowhere to report it
+	_, _ = b.ResponseWriter.Write(b.body.Bytes()) // the client has disconnected and cannot get the error
 }

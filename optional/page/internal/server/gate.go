@@ -84,7 +84,7 @@ func (g *gate) authenticate(ctx context.Context, v *visit, token string) (err er
 	return err
 }
 
-// authorize reviews what a viewer may see.
+// authorize reviews the rights of a viewer.
 func (g *gate) authorize(ctx context.Context, v *visit) error {
 	view := g.fleet.View(v.now)
 	rights, err := g.identity.Rights(ctx, v.viewer, view.Namespaces)

@@ -31,9 +31,9 @@ const (
 	maxKeys = 1000
 	// keepFor is how long they are remembered. A limiter is full again much earlier.
 	keepFor = time.Hour
-	// maxBuilding limits the answers that are made in parallel, and maxUserAnswers the answers of
-	// one user that are made or sent. maxSending limits the bytes that wait to be read, and
-	// maxUserSending those of one user.
+	// maxBuilding limits the answers that are made in parallel. maxUserAnswers limits the answers
+	// of one user that are made or sent. maxSending limits the bytes that wait to be read.
+	// maxUserSending limits the waiting bytes of one user.
 	maxBuilding    = 4
 	maxUserAnswers = 4
 	maxSending     = 16 << 20

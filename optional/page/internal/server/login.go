@@ -62,7 +62,7 @@ func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
 func (s *Server) askToken(w http.ResponseWriter, code int, complaint string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(s.forms[complaint]) // the client has disconnected, so there is nowhere to report it
+	_, _ = w.Write(s.forms[complaint]) // the client has disconnected and cannot get the error
 }
 
 // login accepts a token. The form is sent to its own address, which has the path of the next page.

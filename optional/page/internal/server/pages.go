@@ -62,7 +62,7 @@ func (p *pages) undelivered(v *visit, match func(*model.App) bool) (apps []*mode
 }
 
 // set returns the ApplicationSet of the address. If the viewer may not see it, it is not found, so
-// that a request does not disclose what exists.
+// that a request does not disclose which ApplicationSets exist.
 func (p *pages) set(v *visit) (*model.Set, error) {
 	set := v.fleet.Set(types.NamespacedName{Namespace: v.r.PathValue("namespace"), Name: v.r.PathValue("name")})
 	if set == nil {

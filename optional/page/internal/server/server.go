@@ -103,9 +103,9 @@ func (s *Server) visited(next func(*visit)) http.Handler {
 	})
 }
 
-// version changes with everything on which an answer depends, except its address: what the viewer
-// may see, which controllers are silent, and the minute, because pages show how long ago something
-// was.
+// version changes with everything on which an answer depends, except its address: the viewer's
+// rights, the silent controllers, and the minute. The minute counts because pages show the time
+// since an event.
 func (s *Server) version(v *visit) string {
 	silent := ""
 	for _, l := range s.pages.silent(v) {
@@ -153,7 +153,7 @@ func (s *Server) built(next func(*visit)) func(*visit) {
 	}
 }
 
-// refuseMade refuses a request whose answer is made but cannot be sent.
+// refuseMade refuses a request after its answer was made, if the answer cannot be sent.
 func (s *Server) refuseMade(v *visit, made *buffered) {
 	made.drop()
 	s.refuse(v, errBusy)

@@ -65,7 +65,7 @@ func (s *Server) send(v *visit, code int, body *bytes.Buffer) {
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.Header().Add("Vary", fragmentHeader)
 	v.w.WriteHeader(code)
-	_, _ = v.w.Write(body.Bytes()) // the client has disconnected, so there is nowhere to report it
+	_, _ = v.w.Write(body.Bytes()) // the client has disconnected and cannot get the error
 }
 
 // baseOf returns the Base of a view.
@@ -74,7 +74,7 @@ func baseOf(view any) ui.Base {
 	return b
 }
 
-// asset sends a file whose name changes with its content.
+// asset sends a file with a name that changes with its content.
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	a, ok := s.ui.Asset(r.PathValue("name"))
 	if !ok {
@@ -83,7 +83,7 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", a.Type)
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(a.Data) // the client has disconnected, so there is nowhere to report it
+	_, _ = w.Write(a.Data) // the client has disconnected and cannot get the error
 }
 
 // refuse answers a request that cannot be served.

@@ -19,7 +19,7 @@ type visit struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	viewer *access.Viewer
-	// fleet is what the viewer may see. It is nil until that is known.
+	// fleet is the part of the fleet that the viewer may see. It is nil until the rights are known.
 	fleet *model.Overview
 	now   time.Time
 	// version is the version of the answer.
@@ -61,7 +61,7 @@ func writeError(w http.ResponseWriter, code int, err error) {
 func writeJSON(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(value) // the client has disconnected, so there is nowhere to report it
+	_ = json.NewEncoder(w).Encode(value) // the client has disconnected and cannot get the error
 }
 
 // query parses the query of the address.

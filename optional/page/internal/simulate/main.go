@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command simulate serves the page with an artificial fleet, on a loopback address without TLS. It
-// is for reviews, for the pictures, and for the tests in a browser. Those write changes of the
-// fleet to its standard input, one on each line.
+// is for reviews, for the pictures, and for the tests in a browser. The browser tests write changes
+// of the fleet to its standard input, one on each line.
 package main
 
 import (

@@ -44,7 +44,7 @@ type Link struct {
 type Counts struct {
 	Applications, Healthy, NotHealthy, OutOfSync, Failed int
 	Health                                               []Link
-	// Sync and Operations are the counts of what is not synced, or running.
+	// Sync has the counts of Applications that are not synced, Operations of running operations.
 	Sync, Operations []Link
 	// Worst are the counts of healths other than Healthy, without zeros.
 	Worst []Link
@@ -147,12 +147,12 @@ type Fleet struct {
 	Pager                         Paged
 }
 
-// Apps is a page of Applications: all of them, or those of an ApplicationSet, of a cluster, or with
-// an error.
+// Apps is a page of Applications: all of them, or the Applications of an ApplicationSet, of a
+// cluster, or with an error.
 type Apps struct {
 	Base         Base
 	Heading, Sub string
-	// Only is the ApplicationSet of all rows, or "" if there are several.
+	// Only is the ApplicationSet of all rows, or "" if the rows have several.
 	Only      string
 	Cluster   *ClusterStatus
 	Error     *Condition
@@ -169,14 +169,14 @@ type Apps struct {
 	Unread bool
 }
 
-// ClusterStatus is what OCM reports about a cluster.
+// ClusterStatus is OCM's report about a cluster.
 type ClusterStatus struct {
 	Stale   bool
 	Since   *When
 	Message string
 }
 
-// Resource is what an ApplicationSet deploys.
+// Resource is a resource that an ApplicationSet deploys.
 type Resource struct{ APIVersion, Kind, Namespace, Name string }
 
 // List is a page with one list of clusters.

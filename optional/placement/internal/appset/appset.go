@@ -119,7 +119,7 @@ type generator struct {
 	Matrix, Merge json.RawMessage
 }
 
-// selectors returns no error. A value whose type differs from Argo CD's selects nothing in Argo CD
+// selectors returns no error. A value of another type than Argo CD's selects nothing in Argo CD
 // either.
 func selectors(spec json.RawMessage) (found []Selector) {
 	left := most

@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// Version of this module; a release changes it here.
+// Version is the version of this module. A release changes it here.
 const Version = "0.1.0"
 
 // Program describes the binary.

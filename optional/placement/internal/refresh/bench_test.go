@@ -205,7 +205,7 @@ func names(n int) []string {
 	return all
 }
 
-// has waits until the Applications of a set are exactly those of these clusters.
+// has waits until a set has exactly the Applications of these clusters.
 func (a *applications) has(b *testing.B, set string, clusters []string) {
 	b.Helper()
 	want := make([]string, 0, len(clusters))

@@ -70,15 +70,15 @@ type Reconciler struct {
 	next   time.Time // when the next ApplicationSet without a digest may be refreshed
 }
 
-// Reconcile requests a refresh of one ApplicationSet if its decisions differ from those of the last
-// one.
+// Reconcile requests a refresh of one ApplicationSet if its decisions differ from the decisions at
+// the last refresh.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	set := &appset.ApplicationSet{}
 	err := r.client.Get(ctx, request.NamespacedName, set)
 	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("get ApplicationSet %s: %w", request, err)
 	}
-	if len(set.Selectors) == 0 { // a deleted one has none either
+	if len(set.Selectors) == 0 { // a deleted ApplicationSet has none either
 		r.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
@@ -140,8 +140,8 @@ func (s *state) wait(decisions digest, now time.Time) time.Duration {
 }
 
 // waitForTurn delays ApplicationSets without a digest. After a start these are all of them, and
-// with a git generator each refresh is a request to the git server. An ApplicationSet whose
-// decisions change meanwhile does not wait.
+// with a git generator each refresh is a request to the git server. An ApplicationSet does not wait
+// if its decisions change meanwhile.
 func (r *Reconciler) waitForTurn(s *state, now time.Time) time.Duration {
 	if s.known || s.hasChanged {
 		return 0
@@ -175,8 +175,8 @@ func (r *Reconciler) forget(name types.NamespacedName) {
 	delete(r.states, name)
 }
 
-// decisionsOf returns the digest of the decisions that an ApplicationSet's generators select, with
-// the cluster Secret of each cluster. selected is false if there is no decision.
+// decisionsOf returns the digest of the decisions that an ApplicationSet's generators select. The
+// digest includes the cluster Secret of each cluster. selected is false if no decision exists.
 func (r *Reconciler) decisionsOf(ctx context.Context, set *appset.ApplicationSet) (of digest, selected bool, err error) {
 	var lines []string
 	for _, namespace := range r.namespacesOf(set.Namespace) {

@@ -130,8 +130,8 @@ func TestRefresh_changeWhileOneIsRunning(t *testing.T) {
 	refreshed(t, "argocd", "set")
 }
 
-// A decision may have a cluster that Argo CD does not know yet. Registration of that cluster causes a
-// refresh.
+// A decision may have a cluster that is not registered with Argo CD yet. Registration of that cluster
+// causes a refresh.
 func TestRefresh_whenClusterIsRegistered(t *testing.T) {
 	start(t)
 	decide(t, "argocd", "p", "p-decision-1", "late")

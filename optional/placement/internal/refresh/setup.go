@@ -74,7 +74,7 @@ func (r *Reconciler) selecting(ctx context.Context, decision client.Object) []re
 	})
 }
 
-// reading returns the ApplicationSets whose generators read an object of Argo CD's namespace.
+// reading returns the ApplicationSets with generators that read an object of Argo CD's namespace.
 func (r *Reconciler) reading(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.requests(ctx, o.GetNamespace(), func(appset.Selector) bool { return true })
 }

@@ -1,7 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is the rendered binary without its process: flags and what they start.
+// Package command is the rendered binary without its process: the flags, and the parts that they
+// start.
 package command
 
 import (
@@ -20,7 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// Version of this module; a release changes it here.
+// Version is the version of this module. A release changes it here.
 const Version = "0.1.0"
 
 // Program describes the binary.
@@ -28,7 +29,7 @@ func Program() boot.Program {
 	return boot.Program{Name: "rendered", Version: Version, MetricsPort: 8443, HealthPort: 8081, LeaseName: "multicluster-integrations-rendered"}
 }
 
-// Command starts the controller, which has no flags of its own.
+// Command starts the controller, which has no additional flags.
 type Command struct{}
 
 // New returns the command.

@@ -53,9 +53,9 @@ func Rules(kind schema.GroupKind, healthyWhen string) []workv1.ConditionRule {
 	}
 }
 
-// ScrapeType returns how the agent observes changes. It watches workloads, whose health changes
-// while a sync waits for it, and polls other kinds. An agent has 50 watches, each for one resource
-// in one namespace.
+// ScrapeType returns how the agent observes changes. It watches workloads, because their health
+// changes while a sync waits for it, and polls other kinds. An agent has 50 watches, each for one
+// resource in one namespace.
 func ScrapeType(kind schema.GroupKind) workv1.FeedbackScrapeType {
 	if rules[kind].workload {
 		return workv1.FeedbackWatchType
@@ -67,7 +67,7 @@ func ScrapeType(kind schema.GroupKind) workv1.FeedbackScrapeType {
 // has not processed yet.
 type rule struct {
 	healthy  string // true: it is in the state of its spec
-	failed   string // true: it will not get there by itself; "": that cannot be seen
+	failed   string // true if it will not become healthy by itself, "" if that cannot be observed
 	message  string // a string, shown while it is not healthy
 	workload bool
 }
@@ -97,8 +97,8 @@ func count(ready, want, what string) string {
 	return "string(" + ready + ") + ' of ' + string(" + want + ") + ' " + what + "'"
 }
 
-// custom is for resources that a controller of the cluster reconciles. Those
-// without a Ready condition are healthy when they are there.
+// custom is for resources that a controller of the cluster reconciles. Resources without a Ready
+// condition are healthy if they exist.
 var custom = rule{
 	healthy: "type(" + conditions + ") != list || (object.?status.?observedGeneration.orValue(object.metadata.generation) >= object.metadata.generation && " +
 		conditions + ".all(c, c.?type.orValue('') != 'Ready' || " +

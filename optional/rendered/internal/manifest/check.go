@@ -60,8 +60,8 @@ func Check(manifests []Manifest, secretsAllowed bool) error {
 	return nil
 }
 
-// confirmation returns a sync option by which Argo CD waits for a user before it removes
-// a resource. The agent removes what leaves a ManifestWork, and waits for no user.
+// confirmation returns a sync option by which Argo CD waits for a user before it removes a
+// resource. The agent removes each resource that leaves a ManifestWork, and waits for no user.
 func (m *Manifest) confirmation() string {
 	for _, option := range list(m.Annotation(argocd.SyncOptionsAnnotation)) {
 		if option == "Prune=confirm" || option == "Delete=confirm" {

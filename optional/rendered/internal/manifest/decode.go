@@ -120,9 +120,10 @@ func checkStrings(metadata map[string]any, key string) error {
 	return nil
 }
 
-// normalize removes, at every depth, what the API server would drop or what no controller reads:
-// null fields, and the empty status that Go types add to an embedded object, such as a volume claim
-// template. A single null that the API server drops would make an Application OutOfSync forever.
+// normalize removes, at every depth, fields that the API server would drop or that no controller
+// reads. These are null fields, and the empty status that Go types add to an embedded object, such
+// as a volume claim template. A single null that the API server drops would make an Application
+// OutOfSync forever.
 func normalize(object map[string]any) {
 	for key, value := range object {
 		if value == nil {

@@ -36,7 +36,7 @@ func (m *Manifest) String() string {
 	return m.Kind + " " + m.Namespace + "/" + m.Name
 }
 
-// SetNamespace moves the object to a namespace; an empty one takes it out of any.
+// SetNamespace moves the object to a namespace. An empty namespace removes the field.
 func (m *Manifest) SetNamespace(namespace string) {
 	m.Namespace = namespace
 	metadata := child(m.Object, "metadata")
@@ -64,8 +64,8 @@ func (m *Manifest) HealthyWhen() string {
 	return rule
 }
 
-// IsKept reports whether the object stays on the cluster when it is no longer delivered: by Argo
-// CD's own sync options, or because it holds data that cannot be restored.
+// IsKept reports whether the object stays on the cluster when it is no longer delivered. The cause
+// is one of Argo CD's sync options, or that the object holds data that cannot be restored.
 func (m *Manifest) IsKept() bool {
 	options := list(m.Annotation(argocd.SyncOptionsAnnotation))
 	return slices.Contains(options, argocd.OptionKeepOnPrune) || slices.Contains(options, argocd.OptionKeepOnDelete) ||
@@ -74,8 +74,8 @@ func (m *Manifest) IsKept() bool {
 
 const helmHookAnnotation, helmHookWeightAnnotation = "helm.sh/hook", "helm.sh/hook-weight"
 
-// Wave returns the object's sync wave. As in Argo CD, the weight of a Helm hook counts if there is
-// no wave.
+// Wave returns the object's sync wave. As in Argo CD, the weight of a Helm hook counts if the
+// object has no wave.
 func (m *Manifest) Wave() (int, error) {
 	for _, key := range []string{argocd.SyncWaveAnnotation, helmHookWeightAnnotation} {
 		text := m.Annotation(key)
@@ -124,8 +124,8 @@ var argoCDPhases = map[string]string{
 	argocd.HookSyncFail: argocd.HookSyncFail, argocd.HookPostDelete: argocd.HookPostDelete, argocd.HookSkip: argocd.HookSkip,
 }
 
-// helmPhases are Argo CD's. A hook that Argo CD does not have is skipped, except for pre-delete,
-// because what it prepares would be deleted unprepared.
+// helmPhases are Argo CD's. A hook that Argo CD does not have is skipped, except for pre-delete.
+// Without a pre-delete hook, the resources would be deleted unprepared.
 var helmPhases = map[string]string{
 	"crd-install": "", "pre-install": argocd.HookPreSync, "pre-upgrade": argocd.HookPreSync,
 	"post-install": argocd.HookPostSync, "post-upgrade": argocd.HookPostSync, "post-delete": argocd.HookPostDelete,

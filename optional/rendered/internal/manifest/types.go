@@ -87,8 +87,8 @@ func (m *Manifest) IsDefinition() bool {
 	return m.Group == "apiextensions.k8s.io" && m.Kind == "CustomResourceDefinition"
 }
 
-// holdsData reports whether deleting the object deletes data outside its manifest: data of a
-// volume, or all objects of a namespace or of a custom kind.
+// holdsData reports whether deleting the object deletes data outside its manifest. Such data are
+// data of a volume, or all objects of a namespace or of a custom kind.
 func (m *Manifest) holdsData() bool {
 	return m.IsNamespace() || m.IsDefinition() || m.Group == "" && (m.Kind == "PersistentVolumeClaim" || m.Kind == "PersistentVolume")
 }

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package parameters reads what an Application asks of the plugin. The parameters
-// of its source are all that it may choose; its environment is not read.
+// Package parameters reads the parameters that an Application passes to the plugin. The Application
+// may choose only the parameters of its source. Its environment is not read.
 package parameters
 
 import (
@@ -42,7 +42,7 @@ type Parameters struct {
 	SkipCRDs    bool
 
 	Shards       int // at least 1
-	ShardsBefore int // 0: the number of shards did not change
+	ShardsBefore int // 0 if the number of shards did not change
 	WavesBefore  WavesBefore
 
 	Plurals       map[string]string // by "Kind.group"

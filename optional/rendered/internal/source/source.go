@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source reads the manifests of an Application's source: the files of a
-// folder, or what Helm or Kustomize make of it. It starts the tools that it finds
-// in PATH, which are Argo CD's own.
+// Package source reads the manifests of an Application's source: the files of a folder, or the
+// output of Helm or Kustomize for the folder. It starts the tools that it finds in PATH, which are
+// Argo CD's.
 package source
 
 import (
@@ -66,9 +66,8 @@ func (s Source) tool() string {
 	return parameters.Directory
 }
 
-// readFiles reads every YAML and JSON file of the folder and the folders in it. It
-// follows links to files, not out of the repository; hidden folders hold no
-// manifests.
+// readFiles reads every YAML and JSON file of the folder and the folders in it. It follows links to
+// files, but not out of the repository. It ignores hidden folders.
 func (s Source) readFiles() ([]manifest.Manifest, error) {
 	repository, dir, err := s.repository()
 	if err != nil {

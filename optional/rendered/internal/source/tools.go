@@ -104,7 +104,7 @@ func (s Source) run(ctx context.Context, tool string, args ...string) ([]manifes
 	return manifest.Decode("output of "+tool, stdout.text.Bytes())
 }
 
-// output is what a tool prints. Past maxBytes a write fails, which ends the tool.
+// output is the output of a tool. Past maxBytes a write fails, which ends the tool.
 type output struct {
 	text   bytes.Buffer
 	isFull bool

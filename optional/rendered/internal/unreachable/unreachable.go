@@ -41,9 +41,9 @@ import (
 // which its cluster is not available. Argo CD's health check reads it.
 const clusterUnreachableAnnotation = contract.KeyPrefix + "cluster-unreachable"
 
-// Options of [Setup].
+// Options are the options of [Setup].
 type Options struct {
-	// Backoff decides when a failed cluster is tried again; nil: [boot.Backoff].
+	// Backoff decides when a failed cluster is tried again. If it is nil, [boot.Backoff] decides.
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
 
@@ -64,7 +64,7 @@ type Reconciler struct {
 	client client.Client
 }
 
-// Caches returns what [Setup] watches, for the options of the manager's cache:
+// Caches returns the objects that [Setup] watches, for the options of the manager's cache. They are
 // ManagedClusters, and the metadata of ManifestWorks with the label of rendered mode.
 func Caches() map[client.Object]cache.ByObject {
 	// A work with the pull model's label belongs to propagation, whatever other labels the managed
@@ -92,7 +92,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
-// Reconcile makes the marks of one cluster's works what they should be.
+// Reconcile brings the marks of one cluster's works to the desired state.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	cluster := &clusterv1.ManagedCluster{}
 	if err := r.client.Get(ctx, request.NamespacedName, cluster); err != nil {
@@ -159,7 +159,7 @@ func trim(in any) (any, error) {
 	return w, nil
 }
 
-// trimCluster keeps what [status.ClusterOf] reads.
+// trimCluster keeps the fields that [status.ClusterOf] reads.
 func trimCluster(in any) (any, error) {
 	c, ok := in.(*clusterv1.ManagedCluster)
 	if !ok {
@@ -171,8 +171,8 @@ func trimCluster(in any) (any, error) {
 	return c, nil
 }
 
-// availabilityChanged lets through what a mark depends on; a ManagedCluster's
-// status changes all the time.
+// availabilityChanged selects the changes that a mark depends on, because a ManagedCluster's status
+// changes all the time.
 var availabilityChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)

@@ -14,9 +14,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/rendered/internal/health"
 )
 
-// configs returns how the agent updates each manifest and when it is healthy: one entry for each
-// resource, and before these one for each manifest that differs. Among matching entries, the agent
-// uses the first one with a strategy, and the first one with rules.
+// configs returns how the agent updates each manifest and when it is healthy. It has one entry for
+// each resource, and before these an entry for each manifest that differs. Among matching entries,
+// the agent uses the first entry with a strategy, and the first entry with rules.
 func configs(items []item, poll bool) []workv1.ManifestConfigOption {
 	var single, general []workv1.ManifestConfigOption
 	seen := map[schema.GroupResource]bool{}
@@ -59,8 +59,8 @@ func configs(items []item, poll bool) []workv1.ManifestConfigOption {
 	return append(single, general...)
 }
 
-// deleteOption leaves on the cluster what is to be kept, and deletes the rest with
-// all that depends on it.
+// deleteOption leaves kept items on the cluster, and deletes the other items with all their
+// dependents.
 func deleteOption(items []item) *workv1.DeleteOption {
 	var kept []workv1.OrphaningRule
 	for _, i := range items {

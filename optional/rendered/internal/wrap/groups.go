@@ -21,7 +21,7 @@ import (
 // group has the manifests of one phase and wave. It becomes separate works, because Argo CD orders
 // objects, and here the objects are works.
 type group struct {
-	phase string // "": no hook
+	phase string // "" if it is no hook
 	wave  int
 	items []item // in the order in which they are applied
 }
@@ -134,9 +134,9 @@ func inApplyOrder(a, b item) int {
 		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// applyOrder is the order in which Helm installs kinds. The empty name stands for all other kinds:
-// after the workloads, one of which may be their controller, and before the webhooks, which are not
-// answered before that controller is running.
+// applyOrder is the order in which Helm installs kinds. The empty name represents all other kinds.
+// They follow the workloads, because a workload may be their controller. They precede the webhooks,
+// because the controller has to be running before it answers a webhook.
 var applyOrder = strings.Split("PriorityClass,Namespace,NetworkPolicy,ResourceQuota,LimitRange,PodSecurityPolicy,PodDisruptionBudget,ServiceAccount,Secret,"+
 	"ConfigMap,StorageClass,PersistentVolume,PersistentVolumeClaim,CustomResourceDefinition,ClusterRole,ClusterRoleBinding,Role,RoleBinding,"+
 	"Service,DaemonSet,Pod,ReplicationController,ReplicaSet,Deployment,HorizontalPodAutoscaler,StatefulSet,Job,CronJob,IngressClass,Ingress,"+

@@ -38,7 +38,7 @@ func (g *group) shards(o Options) (map[string][]item, error) {
 	return works, nil
 }
 
-// remedy returns what to do about a work that is too large. While the number of shards changes, a
+// remedy returns the remedy for a work that is too large. While the number of shards changes, a
 // work has both its old and its new manifests. Manifests that have grown too large for their work
 // do not fit there either, so the number has to change first.
 func (g *group) remedy(o Options, created []item) string {
@@ -79,7 +79,7 @@ func (g *group) spread(n, before int, first []item) map[string][]item {
 	return works
 }
 
-// shard returns the suffix of the item's work if there are n. It only depends on the manifest's
+// shard returns the suffix of the item's work among n works. It only depends on the manifest's
 // identity, so that growth moves nothing. Items that others wait for are all in the first work.
 func (i *item) shard(n int) string {
 	switch {

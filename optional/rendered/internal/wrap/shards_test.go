@@ -107,8 +107,8 @@ func TestChangeOfShardsHasNoGap(t *testing.T) {
 	}
 }
 
-// Manifests whose names differ by a number are spread evenly over all shards. An empty shard would make the
-// others too large.
+// Manifests with names that differ by a number are spread evenly over all shards. An empty shard would make
+// the others too large.
 func TestShardsAreEven(t *testing.T) {
 	const each = 60
 	for n := 2; n <= 8; n++ {

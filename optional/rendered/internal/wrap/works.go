@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wrap puts manifests into ManifestWorks: which go together, in what order,
-// and how the work agent is to treat them. It is a pure function of manifests and
-// options, so that the same source always gives the same bytes.
+// Package wrap puts manifests into ManifestWorks. It decides which manifests go together, in which
+// order, and how the work agent handles them. It is a pure function of manifests and options, so
+// that the same source always gives the same bytes.
 package wrap
 
 import (
@@ -20,8 +20,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Work is a ManifestWork in its written form: without status, and with every field that its CRD
-// defaults, so that the stored object equals the written one.
+// Work is a ManifestWork in its written form, without status. It has every field that its CRD
+// defaults, so that the stored object equals the written object.
 type Work struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -34,17 +34,17 @@ type Options struct {
 	Cluster     string // the works' namespace
 
 	Types           *manifest.Types
-	CreateNamespace string // every work creates this namespace where it is missing; "": none
+	CreateNamespace string // every work creates this namespace if it is missing, "" for none
 	Shards          int    // works for each phase and wave, at least 1
-	ShardsBefore    int    // what Shards was before; 0: the same
+	ShardsBefore    int    // the former value of Shards, 0 if unchanged
 	WavesBefore     parameters.WavesBefore
-	Poll            bool // leaves out what a ManifestWork before Open Cluster Management 1.2 has no field for
+	Poll            bool // leaves out fields that a ManifestWork before Open Cluster Management 1.2 does not have
 	SizeLimit       int  // bytes of all manifests of one work
 	Executor        *workv1.ManifestWorkSubjectServiceAccount
 }
 
 // Works wraps manifests in works, ordered by name. It leaves out manifests that no sync delivers,
-// such as Helm's test hooks. Without manifests there is no work.
+// such as Helm's test hooks. Without manifests it returns no work.
 func Works(manifests []manifest.Manifest, o Options) ([]Work, error) {
 	groups, err := split(manifests, o)
 	if err != nil {
@@ -73,8 +73,8 @@ func newWork(g *group, suffix string, items []item, o Options) Work {
 			Labels:    map[string]string{contract.RenderedLabel: "true"},
 			Annotations: map[string]string{
 				contract.RenderedApplicationAnnotation: o.Application,
-				// Client-side apply would store a copy of the work in an annotation,
-				// which may hold half of what a work may hold.
+				// Client-side apply would store a copy of the work in an annotation. An annotation
+				// may hold half of the bytes of a work.
 				argocd.SyncOptionsAnnotation: argocd.OptionServerSideApply,
 			},
 		},

@@ -44,8 +44,9 @@ func management(ctx context.Context, objects client.Reader) (*addonv1alpha1.Clus
 	return m, nil
 }
 
-// configure applies the add-on's configuration to a desired agent, and the registries of its
-// cluster if the configuration has none. reason and problem describe what is invalid.
+// configure applies the add-on's configuration to a desired agent. If the configuration has no
+// registries, it applies the registries of the cluster. reason and problem describe an invalid
+// value.
 func (f *Fleet) configure(ctx context.Context, w *agent.Wanted, cluster *clusterv1.ManagedCluster, addOn *addonv1alpha1.ManagedClusterAddOn) (reason, problem string, err error) {
 	if w.Image == "" {
 		return agent.ReasonImageUnknown, "the image of the principal is not known, and an agent of another version would be refused; let gitopscluster read the principal's Deployment", nil
@@ -67,7 +68,7 @@ func (f *Fleet) configure(ctx context.Context, w *agent.Wanted, cluster *cluster
 }
 
 // configOf returns the AddOnDeploymentConfig that an add-on names, else the default of its
-// ClusterManagementAddOn, or nil. problem describes what is invalid.
+// ClusterManagementAddOn, or nil. problem describes an invalid value.
 func configOf(ctx context.Context, objects client.Reader, addOn *addonv1alpha1.ManagedClusterAddOn) (spec *addonv1alpha1.AddOnDeploymentConfigSpec, problem string, err error) {
 	name, by, err := configName(ctx, objects, addOn)
 	if err != nil || name == nil {

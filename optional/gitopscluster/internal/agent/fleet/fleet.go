@@ -42,10 +42,10 @@ const fieldOwner = "multicluster-integrations-agent"
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
 
-// Fleet reads and writes what the hub has for the agents of all managed clusters.
+// Fleet reads and writes the objects on the hub for the agents of all managed clusters.
 type Fleet struct {
-	// objects reads add-ons and works with our label, and what configures the add-ons;
-	// clusters reads the ManagedClusters.
+	// objects reads add-ons and works with our label, and the configurations of add-ons. clusters
+	// reads the ManagedClusters.
 	objects, clusters client.Reader
 	// watched are the caches of the two.
 	watched struct{ objects, clusters cache.Cache }
@@ -136,8 +136,8 @@ func everyAddOn(ctx context.Context, objects client.Reader, requests func(client
 	return all
 }
 
-// clusterChanged lets through what an agent's state depends on; a ManagedCluster's status
-// changes all the time.
+// clusterChanged selects changes of the fields that an agent's state depends on, because a
+// ManagedCluster's status changes all the time.
 var clusterChanged = predicate.TypedFuncs[*clusterv1.ManagedCluster]{
 	UpdateFunc: func(e event.TypedUpdateEvent[*clusterv1.ManagedCluster]) bool {
 		return status.ClusterOf("", e.ObjectOld) != status.ClusterOf("", e.ObjectNew) || registries(e.ObjectOld) != registries(e.ObjectNew)

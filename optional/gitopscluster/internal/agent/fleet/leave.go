@@ -19,10 +19,11 @@ import (
 )
 
 // Leave removes the agent from a managed cluster, one step at each call. Each step waits for the
-// proof of the one before: first the work is deleted, and with it the agent and its rights, then
-// the add-on, then the key of the client certificate. Applications and what they deployed stay.
-// Until it is done, waitingFor describes the wait. With abandoned, a cluster that is unavailable or
-// not accepted any more is released without proof. A cluster that is deleted is always released.
+// proof of the previous step. The first step deletes the work, and with it the agent and its
+// rights. The second step deletes the add-on. The third step deletes the key of the client
+// certificate. Applications and their workloads stay. Until it is done, waitingFor describes the
+// wait. With abandoned, a cluster that is unavailable or not accepted any more is released without
+// proof. A cluster that is deleted is always released.
 func (f *Fleet) Leave(ctx context.Context, cluster string, abandoned bool) (done bool, waitingFor string, err error) {
 	managed, err := f.cluster(ctx, cluster)
 	if err != nil {
@@ -71,7 +72,7 @@ func (f *Fleet) step(ctx context.Context, l Leaving) error {
 }
 
 // Lost reports whether a cluster is released without a proof that its agent was removed. cluster is nil
-// if there is no such ManagedCluster.
+// if the ManagedCluster does not exist.
 func Lost(name string, cluster *clusterv1.ManagedCluster, abandoned bool) bool {
 	state := status.ClusterOf(name, cluster)
 	return !state.Exists || abandoned && (!state.Available || !cluster.Spec.HubAcceptsClient)
@@ -80,14 +81,15 @@ func Lost(name string, cluster *clusterv1.ManagedCluster, abandoned bool) bool {
 // Leaving has the objects that the hub still has for an agent that is being removed from its cluster.
 type Leaving struct {
 	Name string
-	// Cluster is nil if there is no such ManagedCluster.
+	// Cluster is nil if the ManagedCluster does not exist.
 	Cluster    *clusterv1.ManagedCluster
 	Abandoned  bool
 	Work, Look *workv1.ManifestWork
 	AddOn      *addonv1alpha1.ManagedClusterAddOn
 }
 
-// WaitsFor returns a message that names what the next step waits for. It is empty if nothing is left.
+// WaitsFor returns a message about the wait of the next step. The message is empty if nothing is
+// left.
 func (l Leaving) WaitsFor() string {
 	cluster := status.ClusterOf(l.Name, l.Cluster)
 	var what string

@@ -32,7 +32,7 @@ func (r *rig) goes() {
 	})
 }
 
-// waitsWith waits until the departure waits for something whose description contains text.
+// waitsWith waits until the description of the departure's wait contains text.
 func (r *rig) waitsWith(text string) {
 	r.t.Helper()
 	r.waitsFor(func(done bool, waits string) error {

@@ -27,8 +27,8 @@ func (f *Fleet) Plan(ctx context.Context, w agent.Wanted) (agent.State, []agent.
 	return state, kept.writes, err
 }
 
-// PlanLeave returns what [Fleet.Leave] would write in the end, for a dry run. Its steps wait
-// for the managed cluster, so that one pass does not make them all.
+// PlanLeave returns the writes that [Fleet.Leave] would make in the end, for a dry run. Its steps
+// wait for the managed cluster, so that one pass does not make them all.
 func (f *Fleet) PlanLeave(cluster string) []agent.Write {
 	work, addOn := kind(&workv1.ManifestWork{}), kind(&addonv1alpha1.ManagedClusterAddOn{})
 	return []agent.Write{

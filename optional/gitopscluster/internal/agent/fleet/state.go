@@ -49,7 +49,7 @@ func (f *Fleet) State(ctx context.Context, w agent.Wanted, addOn *addonv1alpha1.
 }
 
 // foreignAddOn returns a message if another client has created the add-on of a cluster. from has to be
-// the manager's cache, which also has add-ons without our label.
+// the manager's cache, because that cache also has add-ons without our label.
 func foreignAddOn(ctx context.Context, from client.Reader, cluster string) (string, error) {
 	a := &addonv1alpha1.ManagedClusterAddOn{}
 	err := from.Get(ctx, types.NamespacedName{Namespace: cluster, Name: agent.AddOnName}, a)

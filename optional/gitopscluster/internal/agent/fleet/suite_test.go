@@ -70,7 +70,7 @@ type rig struct {
 	fleet  *Fleet
 
 	mu        sync.Mutex
-	wanted    *agent.Wanted // nil: the cluster is to leave
+	wanted    *agent.Wanted // nil if the agent has to be removed
 	abandoned bool
 	state     agent.State
 	done      bool
@@ -115,7 +115,8 @@ func (r *rig) start() {
 	}) {
 		b = b.WatchesRawSource(source)
 	}
-	// In these tests, events of the ManagedCluster trigger a reconciliation, in place of a GitOpsCluster.
+	// In these tests, events of the ManagedCluster trigger a reconciliation, instead of events of a
+	// GitOpsCluster.
 	b = b.For(&clusterv1.ManagedCluster{})
 	if err := b.Complete(reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 		return reconcile.Result{}, r.reconcile(ctx, f, request.Name)
@@ -206,7 +207,8 @@ func (r *rig) await(what string, check func(agent.State) bool) agent.State {
 	return state
 }
 
-// waitsFor waits until check accepts the departure: whether it is done, and what it waits for.
+// waitsFor waits until check accepts the departure. check gets whether the departure is done, and
+// its wait.
 func (r *rig) waitsFor(check func(done bool, waits string) error) {
 	r.t.Helper()
 	testkit.Eventually(r.t, "the departure of "+r.name, func() error {

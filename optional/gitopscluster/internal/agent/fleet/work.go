@@ -50,7 +50,7 @@ func (f *Fleet) ensureWork(ctx context.Context, w agent.Wanted, addOn *addonv1al
 	return work, "", f.stay(ctx, w.Cluster)
 }
 
-// rewrite replaces the whole spec of the observed version of a work. A merge would keep what
+// rewrite replaces the whole spec of the observed version of a work. A merge would keep fields that
 // another client has added.
 func (f *Fleet) rewrite(ctx context.Context, work, want *workv1.ManifestWork) error {
 	type operation struct {

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reader reads what package principal evaluates.
+// Package reader reads the objects that package principal evaluates.
 package reader
 
 import (
@@ -28,18 +28,18 @@ const (
 	maxRoutes   = 500
 )
 
-// Granted in the Argo CD namespaces only, by a Role. ConfigMaps are not listed.
+// A Role grants these rights in the Argo CD namespaces only. ConfigMaps are not listed.
 // +kubebuilder:rbac:groups="",resources=services,namespace=argocd,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=configmaps,namespace=argocd,verbs=get
 // +kubebuilder:rbac:groups=apps,resources=deployments,namespace=argocd,verbs=list;watch
 // +kubebuilder:rbac:groups=route.openshift.io,resources=routes,namespace=argocd,verbs=list
 
-// Reader reads what belongs to a principal.
+// Reader reads the objects of a principal.
 type Reader struct {
 	cached, live client.Reader
 	now          func() time.Time
 
-	noRoutes atomic.Int64 // when there was no such kind, as Unix time
+	noRoutes atomic.Int64 // when no such kind existed, as Unix time
 }
 
 // New returns a reader. cached holds [Caches], live reads past every cache.
@@ -47,7 +47,7 @@ func New(cached, live client.Reader, now func() time.Time) *Reader {
 	return &Reader{cached: cached, live: live, now: now}
 }
 
-// Caches returns what the cache of [New] must hold.
+// Caches returns the objects that the cache of [New] must have.
 func Caches(namespaces []string) map[client.Object]cache.ByObject {
 	in := map[string]cache.Config{}
 	for _, namespace := range namespaces {
@@ -59,7 +59,7 @@ func Caches(namespaces []string) map[client.Object]cache.ByObject {
 	}
 }
 
-// Read returns what is there in the hub's Argo CD namespace.
+// Read returns the existing objects in the hub's Argo CD namespace.
 func (r *Reader) Read(ctx context.Context, namespace string) (principal.Seen, error) {
 	var services corev1.ServiceList
 	if err := r.cached.List(ctx, &services, client.InNamespace(namespace)); err != nil {
