@@ -110,10 +110,10 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkMemoryAtStart reports the peak memory of a start, until the reports of 20,000 Applications are
+// BenchmarkMemory_atStart reports the peak memory of a start, until the reports of 20,000 Applications are
 // written. One hub sends the first list as a watch. The other does not (kube-apiserver before 1.32, and
 // 1.33).
-func BenchmarkMemoryAtStart(b *testing.B) {
+func BenchmarkMemory_atStart(b *testing.B) {
 	const n = 20_000
 	for name, lists := range map[string]bool{"watch": false, "lists": true} {
 		b.Run(name, func(b *testing.B) {

@@ -28,7 +28,7 @@ import (
 // reports the changes that a delivery would make, and changes nothing, also when the hub Application is
 // deleted. With no-takeover the hub reports another owner. Without a policy the hub takes the Application
 // over. The Deployment and its pods stay the same throughout.
-func TestAdoption(t *testing.T) {
+func TestAdoption_followsThePolicyAndKeepsThePods(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, adoption)
 }
@@ -112,7 +112,7 @@ func madeThere(t *testing.T, cluster, name string) (json.RawMessage, map[string]
 
 // An Application takes over the Deployment that a Subscription applied from the same manifests. The
 // Deployment and its pods stay, and the Subscription's annotation stays, too.
-func TestAdoption_ofObjectsThatAnotherManagerApplied(t *testing.T) {
+func TestAdoption_takesOverObjectsOfAnotherManager(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, func(t *testing.T, cluster string) {
 		const subscription = "apps.open-cluster-management.io/hosting-subscription"

@@ -134,7 +134,7 @@ func hubApplicationGone(t *testing.T, name string) (bool, string) {
 
 // With preserveResourcesOnDeletion, Argo CD deletes the Applications and keeps their resources. The same
 // holds on the managed cluster when the hub has the setting.
-func TestPreserveResourcesOnDeletion(t *testing.T) {
+func TestDeletion_keepsPreservedResources(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, func(t *testing.T, cluster string) {
 		s := newWordedSet(t, "preserved", cluster, "{preserveResourcesOnDeletion: true}", "one")
@@ -165,7 +165,7 @@ func TestPreserveResourcesOnDeletion(t *testing.T) {
 
 // applicationsSync restricts the operations of the ApplicationSet controller on Applications. Propagation
 // changes or deletes the delivered Applications only as far as the policy permits.
-func TestApplicationsSync(t *testing.T) {
+func TestApplicationsSync_limitsWhatPropagationChanges(t *testing.T) {
 	alongside(t)
 	limitOf := func(t *testing.T, cluster, name string) string {
 		t.Helper()
@@ -212,7 +212,7 @@ func TestApplicationsSync(t *testing.T) {
 
 // With Delete=confirm the cluster's Argo CD waits for an approval. The hub reports that it waits for the
 // cluster, and the workload stays until then.
-func TestDeleteConfirm(t *testing.T) {
+func TestDeletion_waitsForTheApprovalOfDeleteConfirm(t *testing.T) {
 	const confirm = "metadata: {annotations: {argocd.argoproj.io/sync-options: Delete=confirm}, name:"
 	alongside(t)
 	onEachCluster(t, func(t *testing.T, cluster string) {
@@ -249,7 +249,7 @@ func TestDeleteConfirm(t *testing.T) {
 
 // The annotation deletion-policy of an ApplicationSet applies when the ApplicationSet is deleted and
 // Kubernetes' garbage collector deletes all its Applications.
-func TestHandOverOfAnApplicationSet(t *testing.T) {
+func TestHandOver_releasesAnApplicationSet(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, func(t *testing.T, cluster string) {
 		s := newWordedSet(t, "released", cluster, "{}", "one", "two")

@@ -20,7 +20,7 @@ import (
 
 // The managed cluster runs an operation of the hub once, although propagation restarts during the operation
 // and after it.
-func TestSyncOnce(t *testing.T) { syncOnce(t, "sync-once", restartPropagation) }
+func TestOperation_runsOnceAcrossARestart(t *testing.T) { syncOnce(t, "sync-once", restartPropagation) }
 
 // syncOnce checks the same for any begin. It calls begin after the operation was requested on every cluster,
 // and again after the operations have finished.
@@ -101,7 +101,7 @@ func propagation(t *testing.T) []*env.Process {
 
 // The hub Application keeps its finalizer until the managed cluster has confirmed that the workload is gone.
 // Then it is deleted.
-func TestDeleteWaitsForThePrune(t *testing.T) { onEachCluster(t, deleteWaitsForThePrune) }
+func TestDeletion_waitsForThePrune(t *testing.T) { onEachCluster(t, deleteWaitsForThePrune) }
 
 func deleteWaitsForThePrune(t *testing.T, cluster string) {
 	t.Helper()
@@ -143,7 +143,7 @@ func deleteWaitsForThePrune(t *testing.T, cluster string) {
 }
 
 // An Application that loses the pull label is removed from its cluster and stays on the hub.
-func TestRemoval_byLabel(t *testing.T) {
+func TestRemoval_followsALostPullLabel(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, withdrawByLabel)
 }
@@ -170,7 +170,7 @@ func worksOf(name string) []*workv1.ManifestWork {
 }
 
 // A restart of propagation with idle Applications writes nothing: no ManifestWork changes.
-func TestRestartWritesNothing(t *testing.T) {
+func TestRestart_writesNothing(t *testing.T) {
 	before := map[string]*workv1.ManifestWork{}
 	for _, c := range fleet.Managed {
 		create(t, "settled-"+c.Name, c.Name, true)

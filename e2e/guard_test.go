@@ -33,7 +33,7 @@ var carefulParts = []string{"one", "two", "three", "four", "five", "six"}
 // An operator empties a Placement by mistake, and Argo CD's ApplicationSet controller deletes twelve
 // Applications. Propagation holds the removals. After an undo every workload is the same. After an approval
 // all workloads are pruned.
-func TestEmptiedPlacementIsHeld(t *testing.T) {
+func TestBudget_holdsTheRemovalsOfAnEmptiedPlacement(t *testing.T) {
 	if err := approveRemovals(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // The hub releases an Application, and its cluster keeps the Application and the workload. The cluster's Argo
 // CD continues to sync it, and no object of Open Cluster Management owns it. No pod restarts, neither at the
 // release nor when the hub takes the Application over again.
-func TestHandOver(t *testing.T) {
+func TestHandOver_keepsTheWorkload(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, handOver)
 }

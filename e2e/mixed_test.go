@@ -12,7 +12,7 @@ import (
 // The hub's Argo CD has a field that an older Argo CD does not have. Propagation delivers the field to
 // clusters that have it. On other clusters the API server rejects the Application, and the hub's message
 // names the field.
-func TestFieldOfANewerArgoCD(t *testing.T) {
+func TestDelivery_reportsAFieldThatAnOlderArgoCDLacks(t *testing.T) {
 	alongside(t)
 	const enabled = `{"spec":{"syncPolicy":{"automated":{"enabled":true}}}}`
 	t.Run("cluster1", func(t *testing.T) {

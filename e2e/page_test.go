@@ -28,7 +28,7 @@ var watched []byte
 
 // Each replica of the page shows two healthy clusters, then the error of a commit that fails to sync on both.
 // Then it shows as unreachable the cluster with a stopped agent, and only that cluster.
-func TestPage(t *testing.T) {
+func TestPage_showsErrorsAndUnreachableClusters(t *testing.T) {
 	token, err := fleet.Product.PageToken(t.Context(), env.PageAccount, time.Hour)
 	if err != nil {
 		t.Fatal(err)

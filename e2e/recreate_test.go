@@ -37,7 +37,7 @@ spec:
 // A hub Application is deleted and re-created fifty times on cluster1 and ten times on cluster2, half of them
 // while propagation is down. A restore, kubectl replace --force and a regenerated ApplicationSet do the same.
 // The objects on the managed cluster stay the same throughout.
-func TestRecreatedApplicationKeepsWhatRuns(t *testing.T) {
+func TestRecreation_keepsTheWorkload(t *testing.T) {
 	newest := &recreated{cluster: "cluster1", up: 25, down: 5}
 	oldest := &recreated{cluster: "cluster2", up: 5, down: 1} // a few rounds show a difference between the agents
 	both := []*recreated{newest, oldest}

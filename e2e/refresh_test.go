@@ -17,7 +17,7 @@ import (
 
 // Both generations of agents apply a repeated refresh, which differs from the last one only in its identity.
 // Each refresh is one write of the ManifestWork, and the cluster has its identity afterwards.
-func TestRefresh(t *testing.T) {
+func TestRefresh_isOneWriteOfTheManifestWork(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, refreshed)
 }

@@ -11,7 +11,7 @@ import (
 
 // When the leader of two replicas is killed, the other replica takes over. Each round kills one replica, so
 // one round kills the leader.
-func TestLeaderIsKilled(t *testing.T) {
+func TestReplicas_takeOverFromAKilledLeader(t *testing.T) {
 	for _, round := range []struct{ killed, name string }{{"-0", "first-killed"}, {"-1", "second-killed"}} {
 		for _, binary := range []string{env.Propagation, env.Aggregation} {
 			p := process(t, binary+round.killed)

@@ -23,7 +23,7 @@ import (
 
 // Argo CD's ApplicationSet controller rolls a change out over two groups of clusters, one after the other.
 // The controller uses only the status that propagation writes.
-func TestRollingSync(t *testing.T) {
+func TestRollingSync_updatesOneGroupAfterTheOther(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, second string
 		// meanwhile runs while the first group holds the change.
@@ -77,7 +77,7 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 
 // The ApplicationSet controller of Argo CD 3.x deletes the groups in the order of the ApplicationSet. The
 // Applications of one group must be gone from the hub before it deletes the next group.
-func TestDeletionOrder(t *testing.T) {
+func TestDeletion_followsTheOrderOfTheGroups(t *testing.T) {
 	for _, order := range [][2]string{{"cluster1", "cluster2"}, {"cluster2", "cluster1"}} {
 		t.Run(order[1]+" before "+order[0], func(t *testing.T) {
 			t.Parallel()

@@ -9,8 +9,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-// TestScenario runs the steps of the demo. Each step must succeed.
-func TestScenario(t *testing.T) {
+// TestScenario_runsEveryStepOfTheDemo runs the steps of the demo. Each step must succeed.
+func TestScenario_runsEveryStepOfTheDemo(t *testing.T) {
 	s := scenario.New(fleet, view, func(line string) { t.Log(line) })
 	for _, step := range s.Steps() {
 		t.Log(step.Title)

@@ -15,7 +15,7 @@ const terminating = `{"status":{"operationState":{"phase":"Terminating"}}}`
 
 // A user terminates on the hub an operation that runs on the managed cluster, with the same status phase that
 // Argo CD's command line writes.
-func TestTerminate(t *testing.T) {
+func TestOperation_isTerminatedFromTheHub(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, terminate)
 }

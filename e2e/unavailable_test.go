@@ -18,7 +18,9 @@ import (
 
 // When a cluster's agent stops, the hub reports its Application as Unknown with the reason. After the agent
 // has started again, the hub reports the Application as healthy.
-func TestClusterUnavailable(t *testing.T) { onEachCluster(t, clusterUnavailable) }
+func TestStatus_isUnknownWhileTheClusterIsUnreachable(t *testing.T) {
+	onEachCluster(t, clusterUnavailable)
+}
 
 func clusterUnavailable(t *testing.T, cluster string) {
 	t.Helper()

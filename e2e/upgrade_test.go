@@ -24,14 +24,14 @@ const previousPropagation = "PREVIOUS_PROPAGATION"
 
 // The managed cluster runs an operation of the hub once, although another build of propagation takes over
 // during the operation. After the operation the first build takes over again.
-func TestSyncOnceAcrossAnUpgrade(t *testing.T) {
+func TestUpgrade_runsAnOperationOnce(t *testing.T) {
 	restoreBuild(t)
 	syncOnce(t, "upgrade-sync", exchangeBuild)
 }
 
 // An operation that runs on the managed cluster during an upgrade of the hub continues unchanged, and the hub
 // can still terminate it.
-func TestUpgradeWhileAnOperationRuns(t *testing.T) {
+func TestUpgrade_keepsARunningOperation(t *testing.T) {
 	apps, before := map[string]*argocd.Application{}, map[string]operation{}
 	for _, c := range fleet.Managed {
 		a := stuck(t, "upgrade-stuck-"+c.Name, c.Name)

@@ -19,7 +19,7 @@ import (
 // A sync window of the hub's project that names a ManagedCluster applies to that cluster and to no other. An
 // operation waits for the window, and the hub reports that. The operation starts when the window permits it.
 // Other changes of the Application wait for the operation.
-func TestSyncWindows(t *testing.T) {
+func TestSyncWindows_applyToTheirCluster(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, syncWindows)
 }

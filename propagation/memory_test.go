@@ -121,9 +121,9 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkMemoryAtStart reports the peak of the resident memory until 20,000 Applications are settled. Some
+// BenchmarkMemory_atStart reports the peak of the resident memory until 20,000 Applications are settled. Some
 // hubs send the first list as a watch, others do not (kube-apiserver before 1.32, and 1.33).
-func BenchmarkMemoryAtStart(b *testing.B) {
+func BenchmarkMemory_atStart(b *testing.B) {
 	const n = 20_000
 	for name, lists := range map[string]bool{"watch": false, "lists": true} {
 		b.Run(name, func(b *testing.B) {

@@ -197,7 +197,7 @@ func TestPush_movesNoTag(t *testing.T) {
 }
 
 // Some registries answer 403 for a repository that nothing was pushed to yet, GitHub's among them.
-func TestPush_firstToRegistryThatForbidsMissingRepositories(t *testing.T) {
+func TestPush_succeedsWhereMissingRepositoriesAreForbidden(t *testing.T) {
 	folder, whole := t.TempDir(), registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	pushed := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -66,7 +66,7 @@ func (p *publisher) change(t *testing.T, file, old, replacement string) {
 	commit(t, p.root)
 }
 
-func TestRelease(t *testing.T) {
+func TestRelease_publishesEveryPart(t *testing.T) {
 	p := newPublisher(t)
 	tree, err := source.Open(t.Context(), p.root)
 	if err != nil {

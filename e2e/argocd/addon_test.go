@@ -27,11 +27,11 @@ import (
 // nextTemplate is the AddOnTemplate of a newer Argo CD.
 const nextTemplate = "argocd-3.5.7"
 
-// TestArgoCDOnClusters tests the life of the Argo CD add-on. An existing Argo CD stays unchanged. Two
+// TestAddOn_installsUpgradesAndRemovesArgoCD tests the life of the Argo CD add-on. An existing Argo CD stays unchanged. Two
 // labelled clusters get an Argo CD one after the other, then a newer version, and a pulled Application runs.
 // A Placement that selects nothing for a moment removes nothing. Argo CD can be removed, and a cluster with
 // pulled Applications can be detached.
-func TestArgoCDOnClusters(t *testing.T) {
+func TestAddOn_installsUpgradesAndRemovesArgoCD(t *testing.T) {
 	t.Run("an existing one stays as it is", existingStays)
 	if !t.Run("two clusters get one", getOne) {
 		t.FailNow() // the next tests depend on it

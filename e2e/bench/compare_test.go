@@ -13,7 +13,7 @@ import (
 
 // compare uses only the committed results of the same size and fleet. The committed results are not worse
 // than themselves.
-func TestCompareWithCommittedResults(t *testing.T) {
+func TestCompare_usesCommittedResultsOfTheSameSize(t *testing.T) {
 	for _, size := range []string{"standard", "large"} {
 		data, err := os.ReadFile("results/" + size + ".json")
 		if err != nil {

@@ -30,7 +30,7 @@ type addOnTemplate struct {
 // The script renders Argo CD of two versions as an AddOnTemplate. Every object stays after the add-on, and no
 // existing object of a cluster is changed by force. The API server accepts it, and the ClusterManagementAddOn
 // that names it.
-func TestArgoCDTemplate(t *testing.T) {
+func TestArgoCDTemplate_passesStrictValidation(t *testing.T) {
 	needNamespace(t, "argocd")
 	for next, name := range map[bool]string{false: scenario.ArgoCDTemplate, true: "argocd-next"} {
 		text, err := scenario.RenderArgoCDTemplate(t.Context(), name, scenario.CoreInstall(next))

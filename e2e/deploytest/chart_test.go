@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func TestChartLint(t *testing.T) {
+func TestChart_passesHelmLint(t *testing.T) {
 	run(t, tool("helm"), "lint", "--strict", "--kube-version", "1.34.0", deployPath("chart"))
 }
 
 // The chart must reject a wrong value and must not render it into a pod.
-func TestChartRefusesWrongValues(t *testing.T) {
+func TestChart_refusesInvalidValues(t *testing.T) {
 	cases := []struct{ value, names, reason string }{
 		{"replica=2", "replica", "a misspelt key changes nothing and must be said"},
 		{"replicas=two", "replicas", "not a number"},
@@ -49,7 +49,7 @@ func TestChartRefusesWrongValues(t *testing.T) {
 	}
 }
 
-func TestChartValues(t *testing.T) {
+func TestChart_rendersItsValues(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("a", 64)
 	objects := chart(t, "image.registry=registry.example.com:5000", "propagation.digest="+digest, "resourcesync.tag=0.2.0",
 		"aggregation.args={--zap-log-level=debug}", "image.pullSecrets[0].name=pull", "networkPolicy.enabled=false",
@@ -87,7 +87,7 @@ func TestChartValues(t *testing.T) {
 }
 
 // The values for pods apply to every pod, including the optional pods.
-func TestChartValuesOfAllPods(t *testing.T) {
+func TestChart_rendersPodValuesIntoEveryPod(t *testing.T) {
 	objects := chart(t, "gitopscluster.enabled=true", "rendered.enabled=true", "liveview.enabled=true", "page.enabled=true", "placement.enabled=true", "networkPolicy.apiServerPorts={8443,16443}", "podLabels.team=a", "podAnnotations.scrape=no",
 		"affinity.nodeAffinity.x=y", "priorityClassName=high", "nodeSelector.role=infra", "tolerations[0].operator=Exists", "image.pullSecrets[0].name=pull")
 	pods, policies := 0, 0

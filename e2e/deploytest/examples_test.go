@@ -20,7 +20,7 @@ import (
 )
 
 // The real CRDs accept the examples with strict validation, so no example has an unknown field.
-func TestExamplesApplyStrictly(t *testing.T) {
+func TestExamples_passStrictValidation(t *testing.T) {
 	needNamespace(t, "argocd")
 	for _, path := range []string{"hub", "managed", "namespaced-argocd", "guestbook-app-set.yaml"} {
 		apply(t, deployPath("examples", path))
@@ -31,7 +31,7 @@ func TestExamplesApplyStrictly(t *testing.T) {
 }
 
 // Argo CD's settings belong to its owner. Neither applying nor deleting an example removes a setting.
-func TestExamplesKeepSettings(t *testing.T) {
+func TestExamples_keepTheSettingsOfArgoCD(t *testing.T) {
 	needNamespace(t, "argocd")
 	settings := filepath.Join(t.TempDir(), "argocd-cm.yaml")
 	const text = `{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cm, namespace: argocd}, data: {url: https://argocd.example.com}}`
@@ -59,7 +59,7 @@ func TestExamplesKeepSettings(t *testing.T) {
 
 // The examples for OpenShift GitOps have the same objects as the others, except for the namespace and the
 // label.
-func TestExamplesForOpenShift(t *testing.T) {
+func TestExamples_haveTheSameObjectsForOpenShift(t *testing.T) {
 	needNamespace(t, "openshift-gitops")
 	file := deployPath("examples", "openshift", "guestbook.yaml")
 	apply(t, file)
@@ -89,7 +89,7 @@ func TestExamplesForOpenShift(t *testing.T) {
 }
 
 // The real CRDs also accept the examples of GitOpsClusters, in both versions.
-func TestExamplesOfGitOpsClusters(t *testing.T) {
+func TestExamples_passStrictValidationWithGitOpsClusters(t *testing.T) {
 	needNamespace(t, "argocd")
 	const crd = "apps.open-cluster-management.io_gitopsclusters.yaml"
 	apply(t, deployPath("components", "gitopsclusters", crd))
@@ -123,7 +123,7 @@ func renderAgents(t *testing.T) []byte {
 }
 
 // The ApplicationSet has the label and annotation that propagation reads.
-func TestExampleUsesTheContract(t *testing.T) {
+func TestExamples_useTheContract(t *testing.T) {
 	text := readFile(t, deployPath("examples", "guestbook-app-set.yaml"))
 	for _, key := range []string{contract.PullLabel + `: "true"`, contract.ClusterAnnotation + `: '{{.name}}'`} {
 		if !strings.Contains(text, key) {

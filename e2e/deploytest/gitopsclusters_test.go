@@ -19,7 +19,7 @@ const trio = "apps/v1 Deployment multicluster-integrations/multicluster-integrat
 
 // The component and the chart value of GitOpsClusters give the same objects. Without them none of these
 // objects is installed.
-func TestGitOpsClusters(t *testing.T) {
+func TestGitOpsCluster_isOffUnlessInstalled(t *testing.T) {
 	const crd = "apiextensions.k8s.io/v1 CustomResourceDefinition /gitopsclusters.apps.open-cluster-management.io"
 	base := byIdentity(t, kustomize(t, "ocm"))
 	objects := kustomize(t, "ocm", "gitopsclusters")
@@ -75,7 +75,7 @@ func TestGitOpsClusters(t *testing.T) {
 }
 
 // A further component, or chart value, installs the objects that the agents need.
-func TestAgentsOfGitOpsClusters(t *testing.T) {
+func TestAgents_areInstalledByTheirComponent(t *testing.T) {
 	const crd = "apiextensions.k8s.io/v1 CustomResourceDefinition /gitopsclusters.apps.open-cluster-management.io"
 	objects := kustomize(t, "ocm", "gitopsclusters", "gitopsclusters-agent")
 	with, rendered := byIdentity(t, objects), byIdentity(t, chart(t, "gitopscluster.enabled=true", "gitopscluster.agents=true"))
@@ -106,7 +106,7 @@ func TestAgentsOfGitOpsClusters(t *testing.T) {
 
 // The Roles in Argo CD's namespace follow the Argo CD of the overlay. The Role for the CA's key stays in our
 // namespace and names the Secret of that Argo CD.
-func TestAgentsOfGitOpsClustersElsewhere(t *testing.T) {
+func TestAgents_haveRolesInTheNamespaceOfArgoCD(t *testing.T) {
 	const name = "multicluster-integrations-gitopscluster-agent"
 	for overlay, want := range map[string]string{"ocm": "argocd", "rhacm": "openshift-gitops"} {
 		found := map[string]int{}
@@ -128,7 +128,7 @@ func TestAgentsOfGitOpsClustersElsewhere(t *testing.T) {
 // Without the component of agents no container has the permissions that only agents need, and with it
 // propagation has none of them either. The one exception is that gitopscluster lists add-ons. So it
 // does not release a deleted GitOpsCluster while agents remain that it installed with --agents.
-func TestNoRightsWithoutAgents(t *testing.T) {
+func TestAgents_grantNothingWithoutTheirComponent(t *testing.T) {
 	rights := 0
 	granted := grantedRights(t, kustomize(t, "ocm", "gitopsclusters"))
 	for r := range grantedRights(t, kustomize(t, "ocm", "gitopsclusters", "gitopsclusters-agent")) {
@@ -154,7 +154,7 @@ func TestNoRightsWithoutAgents(t *testing.T) {
 }
 
 // Only one binary may write the Secrets that Argo CD reads as clusters, in every overlay.
-func TestSecretsHaveOneWriter(t *testing.T) {
+func TestRights_letOneBinaryWriteSecrets(t *testing.T) {
 	for _, overlay := range []string{"ocm", "rhacm"} {
 		writers := func(objects []*unstructured.Unstructured) string {
 			found := map[string]bool{}
@@ -176,7 +176,7 @@ func TestSecretsHaveOneWriter(t *testing.T) {
 
 // gitopscluster has no wildcard, no permission that grants permissions, and no Secret or ConfigMap of the
 // whole hub.
-func TestRightsOfGitOpsClusters(t *testing.T) {
+func TestGitOpsCluster_hasNarrowRights(t *testing.T) {
 	rights := 0
 	for r := range grantedRights(t, kustomize(t, "ocm", "gitopsclusters")) {
 		if r.binary != "gitopscluster" {

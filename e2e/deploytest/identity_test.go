@@ -110,7 +110,7 @@ func filesOf(source map[string]any) []string {
 }
 
 // Each container has a separate account, with a token that no other container of the pod can read.
-func TestEachContainerHasItsOwnIdentity(t *testing.T) {
+func TestIdentity_isSeparateForEachContainer(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
 			objects := kustomize(t, v.overlay)

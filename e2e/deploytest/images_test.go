@@ -15,7 +15,7 @@ import (
 // An image without a registry is an image of docker.io, where anybody can register the organisation. So every
 // manifest of the checkout names our images in a reserved domain that never exists. An installation sets its
 // own registry.
-func TestImages_registryIsNobodys(t *testing.T) {
+func TestImages_haveAReservedRegistry(t *testing.T) {
 	image := regexp.MustCompile(`(?m)^\s*-?\s*(?:image|newName): "?([^"\s]*multicluster-integrations/[^"\s]*)`)
 	root, found := filepath.Join("..", "..", "deploy"), 0
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

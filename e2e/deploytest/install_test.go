@@ -73,7 +73,7 @@ func unchanged(s string) string { return s }
 
 // An operator installs, installs again, upgrades, adds a replica and uninstalls. Each step changes only the
 // expected objects, and the last one leaves none.
-func TestInstallUpgradeUninstall(t *testing.T) {
+func TestInstall_changesOnlyWhatEachStepNeeds(t *testing.T) {
 	needNamespace(t, "argocd")
 	install := deployPath("install.yaml")
 
@@ -125,7 +125,7 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 
 // RHACM's operator owns the CRD of reports. With it, the rhacm overlay is installed, upgraded and
 // removed without a conflict, and does not change the CRD.
-func TestInstall_withRHACMsDefinition(t *testing.T) {
+func TestInstall_keepsTheCRDOfRHACM(t *testing.T) {
 	for _, name := range []string{"argocd", "openshift-gitops", "open-cluster-management"} {
 		needNamespace(t, name)
 	}

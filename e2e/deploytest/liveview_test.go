@@ -12,7 +12,7 @@ import (
 )
 
 // The component and the chart value of the live view add the same objects and change no other object.
-func TestLiveViewSwitch(t *testing.T) {
+func TestLiveView_isOffUnlessInstalled(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
 			plain, on := byIdentity(t, kustomize(t, v.overlay)), byIdentity(t, kustomize(t, v.overlay, "liveview"))
@@ -31,7 +31,7 @@ func TestLiveViewSwitch(t *testing.T) {
 }
 
 // The Deployments of viewer and observer have the image of this version and a restricted security context.
-func TestLiveViewPods(t *testing.T) {
+func TestLiveView_hasRestrictedPodsOfThisVersion(t *testing.T) {
 	version, _ := run(t, "go", "run", "./optional/liveview", "--leader-elect", "--version")
 	observer, _ := run(t, "go", "run", "./optional/liveview/observer", "--version")
 	if strings.Fields(version)[1] != strings.Fields(observer)[1] {

@@ -45,7 +45,7 @@ var budgetRow = regexp.MustCompile(`(?m)^\| memory: (\w+) \| ≤ (\d+) MiB \|`)
 
 // GOMEMLIMIT is below the memory limit, so Go collects more often before the kernel kills the container. It
 // is also well above the memory that docs/benchmarks.md promises.
-func TestMemoryLimitsLeaveRoom(t *testing.T) {
+func TestMemoryLimits_leaveRoom(t *testing.T) {
 	budget := map[string]int64{}
 	for _, m := range budgetRow.FindAllStringSubmatch(readFile(t, filepath.Join(testkit.Root(), "docs", "benchmarks.md")), -1) {
 		mebi, err := strconv.ParseInt(m[2], 10, 64)
@@ -69,7 +69,7 @@ func TestMemoryLimitsLeaveRoom(t *testing.T) {
 }
 
 // The chart computes the GOMEMLIMIT that the base contains.
-func TestChartComputesTheMemoryLimit(t *testing.T) {
+func TestChart_computesTheMemoryLimit(t *testing.T) {
 	cases := []struct {
 		limit, want, reason string
 	}{

@@ -50,7 +50,7 @@ func rules(t *testing.T) []rule {
 }
 
 // promtool accepts the rules and passes their unit tests.
-func TestAlertRules(t *testing.T) {
+func TestAlerts_passTheirUnitTests(t *testing.T) {
 	dir := t.TempDir()
 	content, err := json.Marshal(ruleSpec(t)) // JSON is YAML
 	if err != nil {
@@ -99,7 +99,7 @@ func panels(t *testing.T) []panel {
 
 // The code, or controller-runtime or Prometheus's client, registers every metric of an alert or a panel.
 // Every metric of our code is used in an alert or a panel, or no operator would see it.
-func TestMonitoringNamesTheCodesMetrics(t *testing.T) {
+func TestMonitoring_usesTheRegisteredMetrics(t *testing.T) {
 	known := registeredMetrics(t)
 	used := map[string]bool{}
 	check := func(where, expr string) {
@@ -129,7 +129,7 @@ func TestMonitoringNamesTheCodesMetrics(t *testing.T) {
 	}
 }
 
-func TestMonitoringRenders(t *testing.T) {
+func TestMonitoring_selectsEveryService(t *testing.T) {
 	for _, variant := range []string{"base", "openshift"} {
 		out, _ := run(t, tool("kustomize"), "build", deployPath("monitoring", variant))
 		objects := parse(t, out)

@@ -21,7 +21,7 @@ import (
 
 // The bundle with its prerequisites gives each container the same permissions and token as the overlay. This
 // test acts as OLM.
-func TestOLMBundle(t *testing.T) {
+func TestOLMBundle_grantsTheRightsOfTheOverlay(t *testing.T) {
 	namespaces := []string{namespace, "openshift-gitops", "open-cluster-management", "elsewhere"}
 	for _, name := range namespaces[1:] {
 		needNamespace(t, name)
@@ -184,7 +184,7 @@ func (o olm) tokens() []string {
 
 // The token Secrets are prerequisites because OLM creates a bundle's Secrets before the accounts,
 // and Kubernetes deletes a token Secret without its account.
-func TestTokenSecretComesAfterItsAccount(t *testing.T) {
+func TestTokenSecret_needsItsAccountFirst(t *testing.T) {
 	const ns = "token-first"
 	kubectl(t, "create", "namespace", ns)
 	token := func(account string) string {

@@ -35,7 +35,7 @@ func TestPage_isOffUnlessInstalled(t *testing.T) {
 }
 
 // The page may only read, and create reviews.
-func TestPage_rights(t *testing.T) {
+func TestPage_onlyReadsAndReviews(t *testing.T) {
 	seen := 0
 	for id, o := range byIdentity(t, kustomize(t, "page")) {
 		if !strings.Contains(id, "Role ") || !strings.Contains(id, "/multicluster-integrations-page") {

@@ -39,7 +39,7 @@ func TestPlacement_isOffUnlessInstalled(t *testing.T) {
 
 // Of the users' objects placement may write only ApplicationSets, which its policy restricts. Its pod meets
 // the restricted Pod Security Standard.
-func TestPlacement_rights(t *testing.T) {
+func TestPlacement_writesOnlyApplicationSets(t *testing.T) {
 	const name = namespace + "-placement"
 	objects := kustomize(t, "ocm", "placement")
 	rights := 0

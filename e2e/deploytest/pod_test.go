@@ -49,7 +49,7 @@ func product(name string) string { return filepath.Join(testkit.Root(), "bin", "
 
 // The binaries of this commit accept the command lines of every variant. The tag of each image is the version
 // that the binary reports, and the ports are the binary's default ports.
-func TestDeploymentFitsTheBinaries(t *testing.T) {
+func TestDeployment_fitsTheBinaries(t *testing.T) {
 	deployments := map[string]*unstructured.Unstructured{}
 	for _, v := range variants {
 		deployments[v.overlay] = find(t, kustomize(t, v.overlay), "Deployment")
@@ -87,7 +87,7 @@ func TestDeploymentFitsTheBinaries(t *testing.T) {
 	}
 }
 
-func TestChartVersionsFollowTheBinaries(t *testing.T) {
+func TestChart_hasTheVersionOfTheBinaries(t *testing.T) {
 	var versions []string
 	for _, b := range binaries {
 		versions = append(versions, strings.Fields(first(run(t, product(b), "--version")))[1])

@@ -17,7 +17,7 @@ import (
 
 // A namespace that enforces the restricted standard admits the pods of every variant. It rejects a pod
 // without one of the restrictions, which proves that the admission is active.
-func TestRestrictedPodSecurity(t *testing.T) {
+func TestPodSecurity_meetsTheRestrictedStandard(t *testing.T) {
 	const ns = "restricted"
 	kubectl(t, "create", "namespace", ns)
 	kubectl(t, "label", "namespace", ns, "pod-security.kubernetes.io/enforce=restricted")
@@ -46,7 +46,7 @@ func TestRestrictedPodSecurity(t *testing.T) {
 
 // OpenShift's constraint restricted-v2 assigns user, group and SELinux label from the namespace's ranges. It
 // admits no pod that sets them itself, and no other kinds of volumes than these.
-func TestRestrictedSecurityContextConstraint(t *testing.T) {
+func TestPodSecurity_meetsTheConstraintOfOpenShift(t *testing.T) {
 	volumes := []string{"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 // The chart and the overlays render the same objects, except for the namespace, which Helm's own flag
 // creates.
-func TestChartEqualsOverlays(t *testing.T) {
+func TestChart_equalsTheOverlays(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
 			want := byIdentity(t, kustomize(t, v.overlay))
@@ -26,7 +26,7 @@ func TestChartEqualsOverlays(t *testing.T) {
 	}
 }
 
-func TestInstallFileIsTheOverlay(t *testing.T) {
+func TestInstallFile_equalsTheOverlay(t *testing.T) {
 	want := byIdentity(t, kustomize(t, "ocm"))
 	if diff := cmp.Diff(want, byIdentity(t, parse(t, readFile(t, deployPath("install.yaml"))))); diff != "" {
 		t.Errorf("overlays/ocm (-) and install.yaml (+) differ, run deploy/generate.sh:\n%s", diff)
@@ -34,7 +34,7 @@ func TestInstallFileIsTheOverlay(t *testing.T) {
 }
 
 // Each overlay changes exactly the kinds that it is for.
-func TestOverlaysDifferWhereTheyShould(t *testing.T) {
+func TestOverlays_changeOnlyTheirKinds(t *testing.T) {
 	cases := []struct{ overlay, kinds, reason string }{
 		{"ha", "Deployment", "a second replica and where it goes"},
 		{"rhacm", "Deployment Role RoleBinding Service", "Argo CD's namespace, and a certificate for the metrics"},

@@ -16,7 +16,7 @@ import (
 )
 
 // The policy permits Argo CD to write ManifestWorks of rendered mode with the executor, and no others.
-func TestRenderedPolicy(t *testing.T) {
+func TestRendered_letsArgoCDWriteOnlyItsManifestWorks(t *testing.T) {
 	needNamespace(t, "argocd")
 	needNamespace(t, "policy-cluster")
 	apply(t, rendered("hub", "rights.yaml"))

@@ -80,7 +80,7 @@ func pick(t *testing.T, list any, name string) map[string]any {
 
 // The component adds the plugin as a sidecar of the repo-server, with the repo-server's image. The restricted
 // Pod Security Standard admits the pod. The UI gets the resource tab.
-func TestRenderedComponent(t *testing.T) {
+func TestRendered_addsThePluginToTheRepoServer(t *testing.T) {
 	objects := argocdWithPlugin(t, "cluster-install")
 	server := named(t, objects, "Deployment", "argocd-repo-server")
 	pod := field(t, server.Object, "spec", "template", "spec").(map[string]any)
@@ -118,7 +118,7 @@ func TestRenderedComponent(t *testing.T) {
 }
 
 // Every way to install Argo CD has the same health check, containers and settings.
-func TestRenderedVariantsAreTheSame(t *testing.T) {
+func TestRendered_hasTheSameSettingsInEveryVariant(t *testing.T) {
 	script := readFile(t, rendered("health.lua"))
 	component := argocdWithPlugin(t, "cluster-install")
 	values := parse(t, readFile(t, rendered("helm-values.yaml")))[0].Object
@@ -187,7 +187,7 @@ func TestRenderedVariantsAreTheSame(t *testing.T) {
 
 // The component and the chart value of rendered mode add the same objects. Only aggregation gets the flag and
 // the permission to read Applications.
-func TestRenderedSwitch(t *testing.T) {
+func TestRendered_isOffUnlessInstalled(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
 			plain, on := byIdentity(t, kustomize(t, v.overlay)), byIdentity(t, kustomize(t, v.overlay, "rendered"))
@@ -229,7 +229,7 @@ func TestRenderedSwitch(t *testing.T) {
 
 // The controller's Deployment fits its binary and meets the restricted standard. Outside its namespace the
 // controller may only read, patch ManifestWorks and create reviews.
-func TestRenderedController(t *testing.T) {
+func TestRendered_restrictsItsController(t *testing.T) {
 	const name = namespace + "-rendered"
 	objects := kustomize(t, "ocm", "rendered")
 	pod := field(t, named(t, objects, "Deployment", name).Object, "spec", "template", "spec").(map[string]any)
@@ -269,7 +269,7 @@ func TestRenderedController(t *testing.T) {
 
 // The plugin's configuration announces exactly the parameters that the executable accepts, and the executable
 // accepts its flags.
-func TestRenderedPluginConfiguration(t *testing.T) {
+func TestRendered_announcesTheParametersOfThePlugin(t *testing.T) {
 	spec := field(t, parse(t, readFile(t, rendered("argocd", "plugin.yaml")))[0].Object, "spec").(map[string]any)
 	command := exec.CommandContext(t.Context(), product("plugin"), "generate")
 	for _, arg := range field(t, spec, "generate", "args").([]any) {
@@ -300,7 +300,7 @@ func TestRenderedPluginConfiguration(t *testing.T) {
 	}
 }
 
-func TestRenderedExamplesApplyStrictly(t *testing.T) {
+func TestExamples_passStrictValidationInRenderedMode(t *testing.T) {
 	needNamespace(t, "argocd")
 	files := []string{rendered("hub", "project.yaml"), rendered("hub", "rights.yaml"), rendered("app-set.yaml"), rendered("managed", "executor.yaml"), rendered("managed", "work-agent.yaml")}
 	for _, file := range files {
@@ -313,7 +313,7 @@ func TestRenderedExamplesApplyStrictly(t *testing.T) {
 }
 
 // The component also adds the plugin to an Argo CD without UI.
-func TestRenderedComponent_fitsAnArgoCDWithoutServer(t *testing.T) {
+func TestRendered_fitsAnArgoCDWithoutServer(t *testing.T) {
 	objects := argocdWithPlugin(t, "core-install")
 	named(t, objects, "Deployment", "argocd-repo-server")
 	for _, o := range objects {

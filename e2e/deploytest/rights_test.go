@@ -12,7 +12,7 @@ import (
 
 // A container that reads other systems' answers must not write. Only propagation reads Secrets and writes
 // ManifestWorks.
-func TestReadersStayReaders(t *testing.T) {
+func TestRights_letNoReaderWrite(t *testing.T) {
 	asks := []string{"tokenreviews", "subjectaccessreviews"} // reviews, which are not stored
 	for r := range grantedRights(t, kustomize(t, "ocm")) {
 		reads := slices.Contains([]string{"get", "list", "watch"}, r.verb)
@@ -27,7 +27,7 @@ func TestReadersStayReaders(t *testing.T) {
 
 // No role has a wildcard, a permission that grants permissions, or the Secrets or ConfigMaps of all
 // namespaces.
-func TestRolesAreNarrow(t *testing.T) {
+func TestRights_areNarrow(t *testing.T) {
 	for _, v := range variants {
 		for _, o := range kustomize(t, v.overlay) {
 			if o.GetKind() != "Role" && o.GetKind() != "ClusterRole" {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// exceptions are the objects that [TestShips] may find missing, and why. If an exception is not missing,
+// exceptions are the objects that [TestReferences_leadToShippedObjects] may find missing, and why. If an exception is not missing,
 // the test fails.
 var exceptions = map[string]string{
 	"ServiceAccount argocd/argocd-application-controller":                        "Argo CD's",
@@ -32,7 +32,7 @@ var exceptions = map[string]string{
 // names its account, and an admission policy names the account that it restricts. A NetworkPolicy selects our
 // pods, because a policy that selects other pods would close them. Each flag of a container has the
 // permissions that it needs.
-func TestShips(t *testing.T) {
+func TestReferences_leadToShippedObjects(t *testing.T) {
 	missing, rows := map[string]bool{}, map[string]bool{}
 	for name, objects := range renderings(t) {
 		t.Run(name, func(t *testing.T) {

@@ -71,7 +71,7 @@ func byHelm() installer {
 
 // The test upgrades from the previous release to this checkout and goes back, with stored reports. After each
 // step the objects equal the objects of a new installation. No report is lost, and each can still be written.
-func TestUpgradeFromTheReleaseBefore(t *testing.T) {
+func TestUpgrade_keepsTheReportsInBothDirections(t *testing.T) {
 	release, err := before.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // The volume's limit is twice the limit of resourcesync's files, because the kubelet evicts a pod with
 // a full volume.
-func TestVolumeNeverFills(t *testing.T) {
+func TestVolume_neverFills(t *testing.T) {
 	for _, v := range variants {
 		volumes, _, _ := unstructured.NestedSlice(find(t, kustomize(t, v.overlay), "Deployment").Object, "spec", "template", "spec", "volumes")
 		var limit resource.Quantity

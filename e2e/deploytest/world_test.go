@@ -16,7 +16,7 @@ import (
 
 // The three binaries work with the command lines of deploy/, and with no other permissions than the
 // permissions in deploy/. This test acts as the managed clusters.
-func TestRunsWithItsOwnRights(t *testing.T) {
+func TestRights_sufficeForTheBinaries(t *testing.T) {
 	needNamespace(t, "argocd")
 	apply(t, deployPath("install.yaml"))
 	t.Cleanup(func() {

@@ -30,7 +30,7 @@ type goPackage struct {
 }
 
 // A doc link without a target is shown with its brackets, and readers search for it without success.
-func TestDocLinksResolve(t *testing.T) {
+func TestDocLinks_resolve(t *testing.T) {
 	set := token.NewFileSet()
 	packages := map[string]*goPackage{} // by import path
 	for _, name := range files(t, "*.go") {

@@ -37,7 +37,7 @@ func files(t *testing.T, pattern string) []string {
 	return names
 }
 
-func TestEveryRelativeLinkLeadsSomewhere(t *testing.T) {
+func TestPages_haveNoBrokenLinks(t *testing.T) {
 	for _, name := range files(t, "*.md") {
 		broken, err := Broken(root, name)
 		if err != nil {
@@ -85,7 +85,7 @@ func TestBroken(t *testing.T) {
 }
 
 // Dependabot updates every module. Otherwise a module would become outdated without notice.
-func TestEveryModuleIsUpdated(t *testing.T) {
+func TestDependabot_updatesEveryModule(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, ".github", "dependabot.yml"))
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestEveryModuleIsUpdated(t *testing.T) {
 
 // Workflows pin actions to a commit, because a tag can be moved. CodeQL is GitHub's own scanner and may only
 // write its findings, so workflows follow the tag of its major version.
-func TestEveryActionIsPinned(t *testing.T) {
+func TestWorkflows_pinEveryAction(t *testing.T) {
 	uses := regexp.MustCompile(`(?m)^\s*(?:- )?uses:\s*(.+)$`)
 	pinned := regexp.MustCompile(`^(\./\S+|github/codeql-action/[a-z]+@v\d+|[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$`)
 	rights := regexp.MustCompile(`(?m)^permissions:( \{\}|\n  contents: read)$`)

@@ -10,7 +10,7 @@ import (
 
 // Argo CD hides resources in its tree that the AppProject does not permit. So the examples also permit the
 // resources of their Deployments, and a user finds the pods.
-func TestExamplesShowThePodsOfDeployments(t *testing.T) {
+func TestExamples_permitThePodsOfDeployments(t *testing.T) {
 	projects := 0
 	for _, name := range files(t, "deploy/examples/*.yaml") {
 		for document := range strings.SplitSeq(read(t, name), "\n---\n") {

@@ -32,7 +32,7 @@ func pages(t *testing.T) []string {
 	return out
 }
 
-func TestSentencesAreShort(t *testing.T) {
+func TestSentences_areShort(t *testing.T) {
 	all := 0
 	var list strings.Builder
 	for _, name := range pages(t) {
@@ -46,7 +46,7 @@ func TestSentencesAreShort(t *testing.T) {
 	}
 }
 
-func TestCellsAreShort(t *testing.T) {
+func TestCells_areShort(t *testing.T) {
 	var all []string
 	for _, name := range pages(t) {
 		for _, cell := range cellsOver(read(t, name), cellWords) {
@@ -60,7 +60,7 @@ func TestCellsAreShort(t *testing.T) {
 
 // Readers use a how-to page during other work, so it has to be short. Flags that make generate writes do not
 // count.
-func TestHowToPagesAreShort(t *testing.T) {
+func TestHowToPages_areShort(t *testing.T) {
 	for _, name := range []string{
 		"private-repositories", "from-basic-pull", "migrate-appsubscription", "push", "placement", "liveview", "rendered", "argocd-on-clusters", "deletion-budget",
 		"install", "install-rhacm", "upgrade", "uninstall", "search", "monitoring", "hand-over", "restore", "move-a-hub", "page",
@@ -73,7 +73,7 @@ func TestHowToPagesAreShort(t *testing.T) {
 	}
 }
 
-func TestLongSentences(t *testing.T) {
+func TestSentencesOver(t *testing.T) {
 	text := strings.Join([]string{
 		"# a heading of five words", "one two three four five. one two.", "", "| one two three four five |", "```", "one two three four five", "```",
 		"one two: three four; five six", "* one two three", "* four five", "  six seven", "**one two.** three four", "(one two three four.) five",
@@ -85,7 +85,7 @@ func TestLongSentences(t *testing.T) {
 	}
 }
 
-func TestLongCells(t *testing.T) {
+func TestCellsOver(t *testing.T) {
 	got := cellsOver("| one two | three four five |\n|---|---|\n| six `a|b` seven eight | nine |\n\none two three four\n", 2)
 	if want := []string{"three four five", "six `a|b` seven eight"}; !slices.Equal(got, want) {
 		t.Errorf("long are %q, want %q", got, want)

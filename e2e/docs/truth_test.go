@@ -25,7 +25,7 @@ func read(t *testing.T, name string) string {
 }
 
 // The README is the first page for a new reader, so it is short.
-func TestREADMEIsShort(t *testing.T) {
+func TestREADME_isShort(t *testing.T) {
 	text := read(t, "README.md")
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(lines) > 120 {
@@ -41,7 +41,7 @@ func TestREADMEIsShort(t *testing.T) {
 	}
 }
 
-func TestEveryPageIsInItsIndex(t *testing.T) {
+func TestIndex_linksEveryPage(t *testing.T) {
 	for _, name := range files(t, "docs/*.md") {
 		index := "docs/README.md"
 		if path.Dir(name) == "docs/decisions" {
@@ -58,7 +58,7 @@ func TestEveryPageIsInItsIndex(t *testing.T) {
 
 // The tests do not include the builder of the website. This test finds pages that the builder would
 // reject.
-func TestWebsiteHasEveryPage(t *testing.T) {
+func TestWebsite_hasEveryPage(t *testing.T) {
 	var site struct {
 		Docs string `json:"docs_dir"`
 		Nav  []any  `json:"nav"`
@@ -97,7 +97,7 @@ func TestWebsiteHasEveryPage(t *testing.T) {
 
 // The steps of the architecture are links to code, and their text is the name of a function or type. If the
 // code moves or is renamed, the page has to follow.
-func TestArchitectureNamesTheCode(t *testing.T) {
+func TestArchitecture_namesExistingCode(t *testing.T) {
 	const page = "docs/architecture.md"
 	step := regexp.MustCompile("\\[`([\\w.]+)`\\]\\((\\S+\\.go)\\)")
 	steps := step.FindAllStringSubmatch(read(t, page), -1)
@@ -118,7 +118,7 @@ func TestArchitectureNamesTheCode(t *testing.T) {
 }
 
 // The page names every package, so that readers can find it.
-func TestArchitectureNamesEveryPackage(t *testing.T) {
+func TestArchitecture_namesEveryPackage(t *testing.T) {
 	page := read(t, "docs/architecture.md")
 	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation|optional/\w+)/internal|shared)/\w+`)
 	rooms := map[string]bool{}
@@ -140,7 +140,7 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 }
 
 // An operator who reacts to an alert finds the same text in the alert and on the page.
-func TestAlertsHaveEveryRunbook(t *testing.T) {
+func TestAlerts_haveEveryRunbook(t *testing.T) {
 	page := plain(read(t, "docs/alerts.md"))
 	var rules struct {
 		Spec struct {
@@ -182,7 +182,7 @@ func plain(text string) string {
 	return " " + strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ") + " "
 }
 
-func TestMetricsPageHasEveryMetric(t *testing.T) {
+func TestMetricsPage_hasEveryMetric(t *testing.T) {
 	page := read(t, "docs/metrics.md")
 	named := regexp.MustCompile(`Name:\s+"((?:propagation|resourcesync|aggregation|gitopscluster|multicluster_integrations)_\w+)"`)
 	metrics := 0
@@ -201,7 +201,7 @@ func TestMetricsPageHasEveryMetric(t *testing.T) {
 	}
 }
 
-func TestTroubleshootingHasEveryReason(t *testing.T) {
+func TestTroubleshooting_hasEveryReason(t *testing.T) {
 	page := read(t, "docs/troubleshooting.md")
 	declared := regexp.MustCompile(`(?m)^\s+Reason\w+\s+= "(\w+)"`)
 	reasons := 0
@@ -219,7 +219,7 @@ func TestTroubleshootingHasEveryReason(t *testing.T) {
 }
 
 // The page has the flags that each binary prints with -h. .ci/verify checks that they are current.
-func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
+func TestConfiguration_hasTheFlagsOfEveryBinary(t *testing.T) {
 	page := read(t, "docs/configuration.md") + read(t, "docs/liveview.md") + read(t, "docs/page.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md")
 	for _, main := range files(t, "*/main.go") {
 		binary, rest, _ := strings.Cut(strings.TrimPrefix(main, "optional/"), "/")
@@ -233,7 +233,7 @@ func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
 }
 
 // An example with a repository that does not exist would fail for each new user.
-func TestExamplesRunAsTheyAre(t *testing.T) {
+func TestExamples_runUnchanged(t *testing.T) {
 	sources := 0
 	url := regexp.MustCompile(`(?:repoURL|sourceRepos): (\S+)`)
 	for _, folder := range []string{"deploy/examples/*.yaml", "deploy/rendered/*.yaml"} {

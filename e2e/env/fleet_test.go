@@ -59,7 +59,7 @@ func parent() error {
 }
 
 // When a program with a running fleet is killed, no process, port or folder remains.
-func TestKilledProgramLeavesNothing(t *testing.T) {
+func TestStart_leavesNothingAfterAKill(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), parentVariable+"=1", "TMPDIR="+t.TempDir())
 	cmd.Stderr = os.Stderr
@@ -106,7 +106,7 @@ func accepts(t *testing.T, address string) bool {
 }
 
 // The error of a failed start names the failed process and contains the end of its log. Only the logs remain.
-func TestStart_failureNamesTheReason(t *testing.T) {
+func TestStart_namesTheReasonOfAFailure(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	_, err := env.Start(t.Context(), env.Options{HubOnly: true, Product: []string{}, APIServer: []string{"--no-such-flag"}})
 	if err == nil {
@@ -124,7 +124,7 @@ func TestStart_failureNamesTheReason(t *testing.T) {
 }
 
 // The caller's variables are in the environment of the hub's API server, and of no other process.
-func TestEnvironmentOfAPIServer(t *testing.T) {
+func TestStart_passesTheEnvironmentToTheAPIServerAlone(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	const variable = "GOMEMLIMIT=9876543210"
 	fleet, err := env.Start(t.Context(), env.Options{HubOnly: true, Product: []string{}, APIServerEnvironment: []string{variable}})
@@ -148,7 +148,7 @@ func TestEnvironmentOfAPIServer(t *testing.T) {
 }
 
 // Two fleets in parallel never use the same ports. A stopped fleet releases its ports.
-func TestTwoFleets(t *testing.T) {
+func TestStart_givesEachFleetSeparatePorts(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	began := time.Now()
 	hosts := make(chan string, 2)

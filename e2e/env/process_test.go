@@ -15,7 +15,7 @@ import (
 
 // A process with restarts is restarted as often as permitted. Its next exit fails the fleet. A killed process
 // is not restarted.
-func TestRestartOfAProcess(t *testing.T) {
+func TestProcess_restartsAsOftenAsPermitted(t *testing.T) {
 	w, err := supervisor.Start("", folderPrefix)
 	if err != nil {
 		t.Fatal(err)

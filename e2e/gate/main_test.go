@@ -76,7 +76,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-func TestSizes(t *testing.T) {
+func TestLook_countsLinesAndStatements(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	_, got, err := look(module(t, map[string]string{
 		"a.go":      "\nfunc f(n int) int {\n\tif n > 0 {\n\t\treturn n\n\t}\n\tn++; n++\n\treturn n\n}\n",
@@ -90,7 +90,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestSizeOf_byReader(t *testing.T) {
+func TestSizeOf(t *testing.T) {
 	empty := &packages.Package{Fset: token.NewFileSet()}
 	file, err := parser.ParseFile(empty.Fset, "a.go", "package a\n", 0)
 	if err != nil {

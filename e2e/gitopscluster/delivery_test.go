@@ -23,7 +23,7 @@ import (
 
 // A GitOpsCluster and a Placement deliver an agent to each cluster. Its Deployment runs with the certificate
 // that the registration agent requested.
-func TestAgentIsDelivered(t *testing.T) {
+func TestAgent_isDelivered(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
 		pair := keyPair(t, c)
@@ -65,7 +65,7 @@ func TestAgentIsDelivered(t *testing.T) {
 }
 
 // The conditions and figures of the status are as expected, and the same in both API versions.
-func TestConditions(t *testing.T) {
+func TestConditions_areTheSameInBothVersions(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
 	}
@@ -93,7 +93,7 @@ func TestConditions(t *testing.T) {
 
 // The stand-in for the principal identifies each cluster by its certificate. The agent rejects a principal
 // with another name.
-func TestPrincipalIdentifiesTheCluster(t *testing.T) {
+func TestPrincipal_identifiesTheCluster(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
 	}
@@ -113,7 +113,7 @@ func TestPrincipalIdentifiesTheCluster(t *testing.T) {
 }
 
 // A restart of gitopscluster on an idle fleet writes nothing.
-func TestRestart(t *testing.T) {
+func TestRestart_writesNothing(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
 	}

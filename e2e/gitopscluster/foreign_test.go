@@ -18,7 +18,7 @@ import (
 
 // gitopscluster neither changes nor removes the objects of another installer of argocd-agent on a managed
 // cluster. The hub shows the conflict that the work agent reports.
-func TestForeignObjectOnTheCluster(t *testing.T) {
+func TestConflict_keepsTheForeignObject(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
 		leave(t, c)
@@ -54,7 +54,7 @@ func TestForeignObjectOnTheCluster(t *testing.T) {
 
 // The agent's namespace is created with the agent, although the registration agent may need it first for its
 // Secret. The namespace stays after the agent.
-func TestNewNamespace(t *testing.T) {
+func TestNamespace_staysAfterTheAgent(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		const namespace = "agents"
 		leave(t, c)

@@ -191,7 +191,7 @@ func forgeries(t *testing.T, victim, attacker string) []forgery {
 
 // A managed cluster may send any request to the hub, also in the name of another cluster. It gets only its
 // own certificate, and its own agent still works afterwards.
-func TestHostileCluster(t *testing.T) {
+func TestHostileCluster_getsOnlyItsCertificate(t *testing.T) {
 	victim, attacker := fleet.Managed[0], fleet.Managed[1]
 	for _, c := range fleet.Managed {
 		delivered(t, c)
@@ -219,7 +219,7 @@ func TestHostileCluster(t *testing.T) {
 }
 
 // A cluster that sends too many requests gets no certificate, and other clusters still get theirs.
-func TestFlood(t *testing.T) {
+func TestHostileCluster_blocksNoOtherClusterWithAFlood(t *testing.T) {
 	victim, attacker := fleet.Managed[0], fleet.Managed[1]
 	for _, c := range fleet.Managed {
 		delivered(t, c)
@@ -243,7 +243,7 @@ func TestFlood(t *testing.T) {
 
 // A cluster without a GitOpsCluster with agents gets no certificate. gitopscluster deletes its request,
 // because with ten of them OCM's agent makes no further one.
-func TestNoCertificateWithoutAgent(t *testing.T) {
+func TestCertificate_requiresAnAgent(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		leave(t, c)
 		f := forgery{name: "a certificate without agent", label: c.Name}

@@ -78,7 +78,7 @@ func (d *departures) await(t *testing.T, n int) (order []string) {
 
 // When a cluster leaves, the agent is deleted first, then its key. gitopscluster checks that the key is gone.
 // The cluster Secret is deleted last. An Application and the namespace stay.
-func TestLeaving(t *testing.T) {
+func TestLeaving_deletesTheAgentBeforeItsKey(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
 		stays := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "stays"}}
@@ -109,7 +109,7 @@ func TestLeaving(t *testing.T) {
 
 // While a client key remains, the cluster does not leave, also across a restart of gitopscluster. The status
 // reports which Secret has to be removed. Without the registration agent the user has to remove it.
-func TestKeyThatStays(t *testing.T) {
+func TestLeaving_waitsForTheKey(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
 		registration, err := fleet.Processes.Get(c.Name + "-registration-agent")
@@ -143,7 +143,7 @@ func TestKeyThatStays(t *testing.T) {
 
 // A deleted GitOpsCluster stays until every cluster has left in the same way. Then the principal's
 // certificates are deleted as well.
-func TestDeletedGitOpsCluster(t *testing.T) {
+func TestDeletion_waitsForEveryCluster(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
 	}

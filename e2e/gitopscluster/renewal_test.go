@@ -62,7 +62,7 @@ func renewed(t *testing.T, c *env.Cluster, before *x509.Certificate) *x509.Certi
 }
 
 // A cluster that has lost its key gets another certificate, and its agent is restarted exactly once.
-func TestLostKey(t *testing.T) {
+func TestRenewal_replacesALostKey(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
 		before, key, rolled := held(t, c), keyPair(t, c).Data["tls.key"], deployment(t, c).Generation
@@ -80,7 +80,7 @@ func TestLostKey(t *testing.T) {
 
 // OCM's registration agent waits for a denied request without end. gitopscluster raises the generation, and
 // the agent sends another request.
-func TestDeniedAgentAsksAgain(t *testing.T) {
+func TestRenewal_repeatsADeniedRequest(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
 		before, p := held(t, c), program(t)
@@ -110,7 +110,7 @@ func TestDeniedAgentAsksAgain(t *testing.T) {
 
 // During the rotation to a new CA no agent with its mounted Secrets is rejected, and no agent rejects the
 // principal. Afterwards the principal rejects certificates of the former CA.
-func TestNewCA(t *testing.T) {
+func TestRotation_rejectsNoAgent(t *testing.T) {
 	former := map[string]*x509.Certificate{}
 	for _, c := range fleet.Managed {
 		delivered(t, c)

@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 // A fleet moves to a hub that has its Applications from a backup, with other UIDs and without ManifestWorks.
 // The new hub delivers the same objects on the managed cluster again. They stay the same after the agent has
 // removed the old hub's work. An Application that was not restored is pruned then.
-func TestHubMoves(t *testing.T) {
+func TestHubMove_keepsTheDeliveredObjects(t *testing.T) {
 	git := map[string]string{}
 	for _, name := range []string{moved, forgotten} {
 		git[name+"/config.yaml"] = strings.ReplaceAll(content, "NAME", name)

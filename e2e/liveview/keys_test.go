@@ -15,7 +15,7 @@ import (
 
 // Each supported Argo CD uses the two Redis keys and the channel of changes that liveview reads and writes.
 // Its server also handles a command line without a tree in the same way.
-func TestKeys_areThoseOfEachArgoCD(t *testing.T) {
+func TestKeys_equalTheKeysOfEachArgoCD(t *testing.T) {
 	for folder, module := range map[string]string{"old": "v2", "ocm-argocd": "v3", "next": "v3"} {
 		t.Run(folder, func(t *testing.T) {
 			list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/argoproj/argo-cd/"+module)

@@ -229,7 +229,7 @@ func shown(t *testing.T, cluster, name string) {
 
 // The page shows the same tree as the cluster's own Argo CD, with Argo CD 3.2 and 2.14, and with OCM 1.2 and
 // 0.16. When the page is closed, no data of the view remains.
-func TestView_isThatOfTheCluster(t *testing.T) {
+func TestView_showsTheTreeOfTheCluster(t *testing.T) {
 	names := []string{}
 	for _, c := range fleet.Managed {
 		name := c.Name + "-guestbook"
@@ -265,7 +265,7 @@ func TestView_isThatOfTheCluster(t *testing.T) {
 // The command line has no open page. argocd-server refreshes an Application that it does not find in Redis,
 // and answers that it is missing if the view arrives later. Each command must succeed in the end, also the
 // tree, although its resources have no UIDs.
-func TestView_ofCommandLine(t *testing.T) {
+func TestView_servesTheCommandLine(t *testing.T) {
 	const name = "cluster1-guestbook"
 	awaitNothing(t, name)
 	began := time.Now()
@@ -292,7 +292,7 @@ func TestView_ofCommandLine(t *testing.T) {
 }
 
 // argocd-server rejects a tenant without permissions, and liveview requests no view from a cluster.
-func TestView_ofTenantWithoutRightsAsksNothing(t *testing.T) {
+func TestView_requestsNothingForAForbiddenTenant(t *testing.T) {
 	p := openPage(t, "cluster1-guestbook", live.Tenant)
 	<-p.done
 	if p.status != http.StatusForbidden {
@@ -429,7 +429,7 @@ spec:
 
 // For an unreachable cluster the page shows the last tree with a note, even after the page was closed and the
 // viewer was restarted. The note disappears when the cluster is reachable again.
-func TestView_ofUnreachableClusterIsItsLast(t *testing.T) {
+func TestView_showsTheLastTreeOfAnUnreachableCluster(t *testing.T) {
 	const name = "cluster1-guestbook"
 	p := openPage(t, name, live.Admin)
 	p.await(t, "the tree", func(text string) bool { return strings.Contains(text, "guestbook-ui") })
@@ -472,7 +472,7 @@ func application(name string) *unstructured.Unstructured {
 // LIVEVIEW_APPLICATIONS changes their number, and LIVEVIEW_AT_A_TIME how many are opened together. Each tree
 // equals the tree of the cluster's own Argo CD. LIVEVIEW_LIMIT limits the 99th percentile, for an idle
 // machine.
-func TestView_ofManyApplications(t *testing.T) {
+func TestView_showsManyApplications(t *testing.T) {
 	n, together := 10, 10
 	for name, count := range map[string]*int{"LIVEVIEW_APPLICATIONS": &n, "LIVEVIEW_AT_A_TIME": &together} {
 		if text := os.Getenv(name); text != "" {

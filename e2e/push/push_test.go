@@ -55,7 +55,7 @@ func rounds(t *testing.T) int {
 // A signed push event of each kind of forge delivers the commit to every cluster, although Argo CD polls only
 // every few minutes. PUSH_LIMIT limits the 99th percentile from the commit to the hub Application, for an
 // idle machine.
-func TestPush(t *testing.T) {
+func TestPush_deliversTheCommit(t *testing.T) {
 	r := record(t)
 	all := &latencies{}
 	for _, f := range forges {
@@ -97,7 +97,7 @@ func TestPush(t *testing.T) {
 
 // The webhook ignores projects. It refreshes an Application of another project that names source paths only
 // if the push changes files in them. An event without the secret refreshes no Application.
-func TestPushToOneOfTwo(t *testing.T) {
+func TestPush_refreshesOnlyMatchingApplications(t *testing.T) {
 	r := record(t)
 	deployNotes(t)
 	before := r.counts()
@@ -190,7 +190,7 @@ spec:
 
 // `argocd app get --refresh` and the button of the UI return after the cluster has compared, with the result
 // of the comparison.
-func TestRefreshByUsers(t *testing.T) {
+func TestRefresh_returnsAfterTheComparison(t *testing.T) {
 	r := record(t)
 	cluster := fleet.Managed[0].Name
 	for _, c := range []struct {

@@ -39,9 +39,9 @@ func TestMain(m *testing.M) {
 // untestable matches the commands of a block that may be excluded from the tests.
 var untestable = regexp.MustCompile(`\bkind (create|load|delete)\b|\bclusteradm\b|https://raw\.githubusercontent\.com/|\brollout status\b`)
 
-// TestQuickstart_commandsMatchThePage runs the commands of the page unchanged from the root of the checkout,
+// TestQuickstart_matchesThePage runs the commands of the page unchanged from the root of the checkout,
 // and compares their output with the page.
-func TestQuickstart_commandsMatchThePage(t *testing.T) {
+func TestQuickstart_matchesThePage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "quickstart.md"))
 	if err != nil {
 		t.Fatal(err)

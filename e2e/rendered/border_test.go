@@ -16,9 +16,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// TestForeignDestination checks that Argo CD rejects a cluster that the project does not list, and writes
+// TestDestination_rejectsAForeignCluster checks that Argo CD rejects a cluster that the project does not list, and writes
 // nothing for it.
-func TestForeignDestination(t *testing.T) {
+func TestDestination_rejectsAForeignCluster(t *testing.T) {
 	t.Parallel()
 	const foreign = "cluster3"
 	must(t, fleet.Hub.Apply(t.Context(), object("v1", "Namespace", "", foreign)))
@@ -31,10 +31,10 @@ func TestForeignDestination(t *testing.T) {
 	}
 }
 
-// TestRawWorks commits ManifestWorks without the plugin. The admission policy rejects each of them: a work
+// TestPolicy_rejectsRawManifestWorks commits ManifestWorks without the plugin. The admission policy rejects each of them: a work
 // that takes over another controller's work, a work with the labels of a pulled Application, and a work
 // without the executor.
-func TestRawWorks(t *testing.T) {
+func TestPolicy_rejectsRawManifestWorks(t *testing.T) {
 	t.Parallel()
 	cluster := fleet.Managed[0].Name
 	addon := work(cluster, "addon")

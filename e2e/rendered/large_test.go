@@ -26,9 +26,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// TestLarge checks that the plugin rejects an Application that is too large for one ManifestWork, with a
+// TestShards_holdALargeApplication checks that the plugin rejects an Application that is too large for one ManifestWork, with a
 // remedy that works. A change of the number of shards re-creates no object on the cluster.
-func TestLarge(t *testing.T) {
+func TestShards_holdALargeApplication(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
 	for i := range 12 {

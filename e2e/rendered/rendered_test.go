@@ -27,7 +27,7 @@ import (
 
 var fleet *env.Fleet
 
-// TestMain starts the fleet. TestStory checks all objects of the fleet, so it runs first. The other tests,
+// TestMain starts the fleet. TestLifecycle_deliversRepairsAndDeletes checks all objects of the fleet, so it runs first. The other tests,
 // each with a separate Application, run in parallel after it.
 func TestMain(m *testing.M) {
 	testkit.SideBySide(5)
@@ -47,9 +47,9 @@ func TestMain(m *testing.M) {
 
 const manifests = "guestbook/guestbook.yaml"
 
-// TestStory delivers an Application, changes, breaks and repairs it, loses a cluster, and deletes the
+// TestLifecycle_deliversRepairsAndDeletes delivers an Application, changes, breaks and repairs it, loses a cluster, and deletes the
 // ApplicationSet. Each step waits for its result.
-func TestStory(t *testing.T) {
+func TestLifecycle_deliversRepairsAndDeletes(t *testing.T) {
 	must(t, fleet.Hub.ApplyFiles(t.Context(), env.Rendered("app-set.yaml")))
 	for _, c := range fleet.Managed {
 		awaitApplication(t, c.Name, "Synced Healthy 3 of 3 resources")

@@ -32,8 +32,8 @@ spec:
     spec: {nodeName: fake-1, containers: [{name: c, image: example.invalid/backend}]}
 `
 
-// TestSources delivers a chart and a kustomization, which Argo CD's own tools render.
-func TestSources(t *testing.T) {
+// TestSources_deliverChartsAndKustomizations delivers a chart and a kustomization, which Argo CD's own tools render.
+func TestSources_deliverChartsAndKustomizations(t *testing.T) {
 	t.Parallel()
 	commitFiles(t, map[string]string{
 		"chart/Chart.yaml":                "{apiVersion: v2, name: backend, version: 0.1.0}",
@@ -61,10 +61,10 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestWavesAndHooks checks that the first wave waits until a hook is complete on the managed cluster. The
+// TestWaves_waitForHooksAndHealth checks that the first wave waits until a hook is complete on the managed cluster. The
 // second wave waits until the first one is healthy there. The test uses a separate branch, because another
 // commit would run the hook again, which completes only once.
-func TestWavesAndHooks(t *testing.T) {
+func TestWaves_waitForHooksAndHealth(t *testing.T) {
 	t.Parallel()
 	const namespace, lateNode, branch = "waves", "late", "waves"
 	_, err := fleet.Git.CommitTo(t.Context(), branch, "Waves and a hook", map[string]string{

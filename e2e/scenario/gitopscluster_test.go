@@ -12,7 +12,7 @@ import (
 )
 
 // The demo deletes exactly the GitOpsClusters that it applies.
-func TestExamplesAreRemoved(t *testing.T) {
+func TestDemo_deletesExactlyItsGitOpsClusters(t *testing.T) {
 	var applied []string
 	for _, file := range gitopsExamples {
 		objects, err := env.ReadObjects(Examples(file))

@@ -21,7 +21,7 @@ import (
 )
 
 // An ApplicationSet with every field of a schema that is newer than our types gets a report like any other.
-func TestEveryFieldOfAnApplicationSet(t *testing.T) {
+func TestReport_acceptsEveryFieldOfAnApplicationSet(t *testing.T) {
 	const destination = "reported"
 	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: destination}})
 	create(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: destination}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}})

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 
 // An Application and its project with every field of a schema that is newer than our types are delivered
 // without loss.
-func TestEveryFieldIsDelivered(t *testing.T) {
+func TestDelivery_keepsEveryField(t *testing.T) {
 	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: cluster}})
 	create(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}})
 

@@ -84,8 +84,8 @@ func shapeOf(t testing.TB, body []byte) shape {
 	return s
 }
 
-// TestFaults checks the answer of the server under each fault.
-func TestFaults(t *testing.T) {
+// TestFaults_changeTheAnswer checks the answer of the server under each fault.
+func TestFaults_changeTheAnswer(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
 	testkit.Until(t, "the fleet to be filled in", func() bool { return server.Table().Len() == smallRows })
 	whole := shape{Count: 8, Items: 8, Related: 24, Nodes: 4}
@@ -142,8 +142,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestRefuse closes the port and opens it again.
-func TestRefuse(t *testing.T) {
+// TestFaults_refuseConnections closes the port and opens it again.
+func TestFaults_refuseConnections(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
 	url := server.URL()
 	if err := server.SetFaults(search.Faults{Refuse: true}); err != nil {
@@ -160,8 +160,8 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// TestBreakOff checks that the server closes the connection in the middle of an answer.
-func TestBreakOff(t *testing.T) {
+// TestFaults_breakOffTheAnswer checks that the server closes the connection in the middle of an answer.
+func TestFaults_breakOffTheAnswer(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
 	testkit.Until(t, "the fleet to be filled in", func() bool { return server.Table().Len() == smallRows })
 	if err := server.SetFaults(search.Faults{BreakOff: true}); err != nil {
@@ -173,8 +173,8 @@ func TestBreakOff(t *testing.T) {
 	}
 }
 
-// TestDelay checks that a client can cancel a delayed request.
-func TestDelay(t *testing.T) {
+// TestFaults_delayUntilTheClientCancels checks that a client can cancel a delayed request.
+func TestFaults_delayUntilTheClientCancels(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
 	if err := server.SetFaults(search.Faults{Delay: testkit.Patience}); err != nil {
 		t.Fatal(err)
@@ -196,8 +196,8 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// TestRotateCA gives the server a new authority. A client that trusts the old one then fails.
-func TestRotateCA(t *testing.T) {
+// TestRotateCA_invalidatesTheOldAuthority gives the server a new authority. A client that trusts the old one then fails.
+func TestRotateCA_invalidatesTheOldAuthority(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
 	trusting := client(t, server)
 	if size := ask(t, server, trusting, level1(t, smallClusters)); size == 0 {

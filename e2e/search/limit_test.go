@@ -9,9 +9,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 )
 
-// TestLimits replays the samples in which the limit cut the related items. It compares only their number,
+// TestLimits_cutAsManyItemsAsRecorded replays the samples in which the limit cut the related items. It compares only their number,
 // because the service may return any of them.
-func TestLimits(t *testing.T) {
+func TestLimits_cutAsManyItemsAsRecorded(t *testing.T) {
 	server := serve(t, search.Options{Source: recordedRows(t)})
 	waitForRows(t, server)
 	for _, name := range []string{"09b-limit-2.json", "10g-count-and-related-count.json"} {

@@ -86,8 +86,8 @@ func grant(t *testing.T, name, namespace string, rule rbacv1.PolicyRule) {
 	}
 }
 
-// TestAccess reviews tokens and permissions at a real API server.
-func TestAccess(t *testing.T) {
+// TestAccess_followsThePermissionsOfTheAPIServer reviews tokens and permissions at a real API server.
+func TestAccess_followsThePermissionsOfTheAPIServer(t *testing.T) {
 	namespaces := kubernetes.NewForConfigOrDie(hub).CoreV1().Namespaces()
 	if _, err := namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "cluster0002"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -145,9 +145,9 @@ func create(t *testing.T, resource schema.GroupVersionResource, object map[strin
 	})
 }
 
-// TestLive collects an Application with its existing and missing resources from a real API server. It then
+// TestLive_collectsExistingAndMissingResources collects an Application with its existing and missing resources from a real API server. It then
 // creates a missing resource, which must appear.
-func TestLive(t *testing.T) {
+func TestLive_collectsExistingAndMissingResources(t *testing.T) {
 	create(t, clusterResource, map[string]any{
 		"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
 		"metadata": map[string]any{"name": "cluster1"}, "spec": map[string]any{"hubAcceptsClient": true},

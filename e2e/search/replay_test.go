@@ -202,9 +202,9 @@ func sortByJSON(values []any) {
 	})
 }
 
-// TestSamples sends every recorded request and compares the answer with the recorded one. The table has the
+// TestSamples_areAnsweredAsRecorded sends every recorded request and compares the answer with the recorded one. The table has the
 // rows of the recording.
-func TestSamples(t *testing.T) {
+func TestSamples_areAnsweredAsRecorded(t *testing.T) {
 	healthy := search.Faults{}
 	groups := []struct {
 		reason string
@@ -250,8 +250,8 @@ func waitForRows(t testing.TB, server *search.Server) {
 	testkit.Until(t, "the table to be filled", func() bool { return server.Table().Len() > 0 })
 }
 
-// TestReviewFails checks the answer while the Kubernetes API is not reachable.
-func TestReviewFails(t *testing.T) {
+// TestAccess_failsWithoutTheKubernetesAPI checks the answer while the Kubernetes API is not reachable.
+func TestAccess_failsWithoutTheKubernetesAPI(t *testing.T) {
 	server := serve(t, search.Options{Source: small, Reviewer: brokenReviewer{}})
 	s := read(t, "21b-kube-down-uncached-token.json")
 	compareSample(t, s, replay(t, server, s))

@@ -41,7 +41,7 @@ func (s step) sources() map[string]string {
 // The product is upgraded from the previous release to this checkout and back, container by container. As in
 // a Deployment, the next pod is ready before the last one ends. Throughout, one group of clusters waits for
 // another in a rollout. Each step requests an operation, which must run once.
-func TestUpgradeAndBack(t *testing.T) {
+func TestUpgrade_runsEachOperationOnceInBothDirections(t *testing.T) {
 	deliver(t)
 	rolling := startRollout(t)
 	w := watch(t)

@@ -62,7 +62,7 @@ func admin(t *testing.T) client.Client {
 	return c
 }
 
-func TestConflictingDeployment_refused(t *testing.T) {
+func TestConflictingDeployment_isRefusedWhileItRuns(t *testing.T) {
 	c := admin(t)
 	for name, tc := range map[string]struct {
 		reason            string
@@ -100,7 +100,7 @@ func TestConflictingDeployment_refused(t *testing.T) {
 	}
 }
 
-func TestConflictingDeployment_missing(t *testing.T) {
+func TestConflictingDeployment_mayBeMissing(t *testing.T) {
 	if err := guard(t, config, "nowhere/multicluster-integrations").check(t.Context()); err != nil {
 		t.Errorf("a Deployment that is not there: %v", err)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // The client does not request compressed responses from the API server.
-func TestNothingIsCompressed(t *testing.T) {
+func TestConfig_requestsNoCompression(t *testing.T) {
 	asked := make(chan string, 1)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		asked <- r.Header.Get("Accept-Encoding")

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-func TestManagerIsReadyOnlyWithSyncedCaches(t *testing.T) {
+func TestReadiness_needsSyncedCaches(t *testing.T) {
 	health := freeAddress(t)
 	start(t, config, Options{HealthProbeBindAddress: health, MetricsBindAddress: "0"})
 	testkit.Eventually(t, "ready", func() error { return get(plain, "http://"+health+"/readyz", 200) })
@@ -48,7 +48,7 @@ func TestManagerIsReadyOnlyWithSyncedCaches(t *testing.T) {
 	}
 }
 
-func TestManagerStaysUnreadyWithoutRights(t *testing.T) {
+func TestReadiness_failsWithoutRights(t *testing.T) {
 	health := freeAddress(t)
 	unauthorized := rest.CopyConfig(config)
 	unauthorized.Impersonate.UserName = "nobody"
@@ -59,7 +59,7 @@ func TestManagerStaysUnreadyWithoutRights(t *testing.T) {
 	}
 }
 
-func TestSecureMetricsWantACaller(t *testing.T) {
+func TestSecureMetrics_requireACaller(t *testing.T) {
 	dir := t.TempDir()
 	certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	if err != nil {

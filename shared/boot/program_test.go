@@ -99,7 +99,7 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-func TestExecuteGivesTheCommandItsWorld(t *testing.T) {
+func TestExecute_passesConfigAndFlagsToTheCommand(t *testing.T) {
 	var got *Env
 	c := &fake{run: func(e *Env) error { got = e; return nil }}
 	var stdout, stderr bytes.Buffer
@@ -146,7 +146,7 @@ func TestGarbageCollection_operatorsValueCounts(t *testing.T) {
 	}
 }
 
-func TestALogLineIsJSONWithTheVersionFirst(t *testing.T) {
+func TestNewLogger_writesJSONWithTheVersionFirst(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if code := Execute(t.Context(), program, &fake{}, []string{"--kubeconfig", kubeconfig(t)}, &stdout, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
@@ -161,7 +161,7 @@ func TestALogLineIsJSONWithTheVersionFirst(t *testing.T) {
 	}
 }
 
-func TestFlags_ofALeaseOnlyWithALease(t *testing.T) {
+func TestFlags_includeLeaderElectOnlyWithALease(t *testing.T) {
 	alone := program
 	alone.LeaseName = ""
 	if f := Flags(alone, &fake{}, &Options{}).Lookup("leader-elect"); f != nil {

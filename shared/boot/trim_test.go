@@ -32,7 +32,7 @@ func TestIsWorthTrimming(t *testing.T) {
 }
 
 // trimIfAtRest returns unused memory to the system, and does not try again.
-func TestTrimReturnsMemory(t *testing.T) {
+func TestTrimIfAtRest_returnsMemory(t *testing.T) {
 	const size = 64 << 20
 	before := func() memory {
 		large := make([]byte, size)

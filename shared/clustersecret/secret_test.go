@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-func TestNamesStayLegal(t *testing.T) {
+func TestSecretFor_makesLegalNames(t *testing.T) {
 	for _, name := range []string{"c", strings.Repeat("c", 63), strings.Repeat("c.", 126) + "c"} {
 		s := secretFor(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}, "argocd", "", Want{})
 		if errs := validation.IsDNS1123Subdomain(s.Name); len(errs) > 0 {
@@ -31,7 +31,7 @@ func TestNamesStayLegal(t *testing.T) {
 	}
 }
 
-func TestTrimKeepsNoSecrets(t *testing.T) {
+func TestTransform_keepsNoSecrets(t *testing.T) {
 	in := &corev1.Secret{Data: map[string][]byte{"name": []byte("c"), "server": []byte("s"), "config": []byte("token")}}
 	out, err := Transform(in)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestTrimKeepsNoSecrets(t *testing.T) {
 	}
 }
 
-func BenchmarkMendUnchanged(b *testing.B) {
+func BenchmarkRepairPatch_unchanged(b *testing.B) {
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c1", Labels: map[string]string{"a": "1", "b": "2"}}}
 	is := secretFor(cluster, "argocd", "", Want{})
 	b.ReportAllocs()
@@ -64,7 +64,7 @@ func BenchmarkMendUnchanged(b *testing.B) {
 }
 
 // repairPatch adds, changes and removes labels of an existing Secret.
-func TestMendLabels(t *testing.T) {
+func TestRepairPatch_correctsLabels(t *testing.T) {
 	const earlier = "earlier" // a Secret without a list of copied labels
 	cases := map[string]struct {
 		reason              string
@@ -120,7 +120,7 @@ func TestMendLabels(t *testing.T) {
 
 // The labels and annotations of an agent are corrected only in the Secret of an agent. On another Secret, a
 // user who runs argocd-agent without gitopscluster has set them.
-func TestMarksOfAnAgentThatOthersSet(t *testing.T) {
+func TestRepairPatch_keepsMarksOfAnAgentThatOthersSet(t *testing.T) {
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
 	want := secretFor(cluster, "argocd", "", Want{})
 	marked := want.DeepCopy()

@@ -43,7 +43,7 @@ func TestMessage(t *testing.T) {
 }
 
 // Each value is kept, cut or left out separately.
-func TestFeedbackIsBounded(t *testing.T) {
+func TestBoundFeedback(t *testing.T) {
 	digits := strings.Repeat("1", 1000)
 	good, long := str("syncStatus", "Synced"), strings.Repeat("x", 300<<10)
 	many := []workv1.FeedbackValue{good}
@@ -90,7 +90,7 @@ func TestFeedbackIsBounded(t *testing.T) {
 }
 
 // propagation compares the values of a request. A value that was cut must not equal a value that was sent.
-func TestRequestFeedbackIsBounded(t *testing.T) {
+func TestBoundFeedback_boundsRequests(t *testing.T) {
 	var rejected Rejected
 	got := BoundFeedback([]workv1.FeedbackValue{
 		str(FeedbackRequest, strings.Repeat("r", 1<<20)), str(FeedbackOperationOwner, "argocd\n"), str(FeedbackRefresh, "normal"), str(FeedbackRefresh, "hard"),

@@ -115,7 +115,7 @@ func TestParseFeedback(t *testing.T) {
 }
 
 // The CRD of a ManifestWork stores feedback as a map by name, so each name must be unique.
-func TestFeedbackPathsAreDistinct(t *testing.T) {
+func TestFeedbackPaths_areDistinct(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range FeedbackPaths(100) {
 		if seen[p.Name] || seen[p.Path] {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestReadLeavesOutWhatIsOutOfBounds(t *testing.T) {
+func TestRead_leavesOutWhatIsOutOfBounds(t *testing.T) {
 	whole := func() Application {
 		return Application{
 			Cluster: "c", Namespace: "n", Name: "a",
@@ -92,7 +92,7 @@ func TestReadLeavesOutWhatIsOutOfBounds(t *testing.T) {
 
 // Applications with equal lists share one list in memory. Read accepts how both schema versions write an
 // absent list.
-func TestReadSharesLists(t *testing.T) {
+func TestRead_sharesLists(t *testing.T) {
 	s := NewStore(t.TempDir())
 	list := []Resource{{APIVersion: "v1", Kind: "Service", Name: "ui"}}
 	again := []Resource{{APIVersion: "v1", Kind: "Service", Name: "ui"}}
@@ -118,7 +118,7 @@ func TestReadSharesLists(t *testing.T) {
 }
 
 // Read keeps no memory for empty entries.
-func TestReadIsBounded(t *testing.T) {
+func TestRead_keepsNoMemoryForEmptyEntries(t *testing.T) {
 	for name, content := range map[string]string{
 		"rows":       `{"schemaVersion":2,"namespace":"a","name":"b","applications":[{}%s]}`,
 		"resources":  `{"schemaVersion":2,"namespace":"a","name":"b","lists":[[{}%s]],"applications":[]}`,
@@ -152,7 +152,7 @@ func heap(work func()) int64 {
 	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
 }
 
-func TestTooLargeAReportIsRefused(t *testing.T) {
+func TestRead_refusesTooLargeAReport(t *testing.T) {
 	s := NewStore(t.TempDir())
 	report := `{"schemaVersion":1,"namespace":"a","name":"b","applications":[]}`
 	put(t, s, "a_b.json", report+strings.Repeat(" ", MaxReportBytes-len(report)))

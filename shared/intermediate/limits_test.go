@@ -13,7 +13,7 @@ import (
 )
 
 // The group may read a report, because the containers of the pod may run as different users of one group.
-func TestTheGroupMayRead(t *testing.T) {
+func TestWrite_allowsTheGroupToRead(t *testing.T) {
 	s := NewStore(t.TempDir())
 	for range 2 { // created, then replaced
 		if err := s.Write(sample()); err != nil {
@@ -29,7 +29,7 @@ func TestTheGroupMayRead(t *testing.T) {
 	}
 }
 
-func TestALargeReportIsNotWritten(t *testing.T) {
+func TestWrite_refusesALargeReport(t *testing.T) {
 	s := NewStore(t.TempDir())
 	if err := s.Write(sample()); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func sample() *Report {
 
 // The file of a released version stays readable, so its golden file is never edited. A new schema version
 // adds a file and keeps the old ones.
-func TestGoldenFiles(t *testing.T) {
+func TestStore_agreesWithGoldenFiles(t *testing.T) {
 	for version, file := range map[int]string{1: "v1.json", 2: "v2.json"} {
 		data, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
@@ -138,7 +138,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestEveryLegalNameHasItsOwnFile(t *testing.T) {
+func TestStore_hasASeparateFileForEveryName(t *testing.T) {
 	s := NewStore(t.TempDir())
 	long, longNamespace := strings.Repeat("a", 252), strings.Repeat("n", 63)
 	keys := []Key{
@@ -171,7 +171,7 @@ func TestEveryLegalNameHasItsOwnFile(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreNoneAreRefused(t *testing.T) {
+func TestStore_refusesIllegalNames(t *testing.T) {
 	s := NewStore(t.TempDir())
 	for _, k := range []Key{{"", "b"}, {"a", ""}, {"..", "b"}, {"a/b", "c"}, {"a_b", "c"}, {"a", "../../etc"}, {"a", strings.Repeat("x", 254)}, {"a\x00", "b"}} {
 		if err := s.Write(&Report{Namespace: k.Namespace, Name: k.Name}); err == nil {
@@ -186,7 +186,7 @@ func TestNamesThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-func TestListLeavesForeignFilesOut(t *testing.T) {
+func TestList_leavesForeignFilesOut(t *testing.T) {
 	s := NewStore(t.TempDir())
 	for _, file := range []string{"README", "a.json", "_b.json", "a_.json", "a_b_c.json", ".new-123", ".a_b.json", "a_b.yaml", "lost+found"} {
 		put(t, s, file, "{}")
@@ -201,7 +201,7 @@ func TestListLeavesForeignFilesOut(t *testing.T) {
 	}
 }
 
-func TestListNamesAnUnreadableShortenedFile(t *testing.T) {
+func TestList_namesAnUnreadableShortenedFile(t *testing.T) {
 	s := NewStore(t.TempDir())
 	put(t, s, "a_b.json", "{}")
 	k := Key{strings.Repeat("n", 63), strings.Repeat("x", 253)}
@@ -212,7 +212,7 @@ func TestListNamesAnUnreadableShortenedFile(t *testing.T) {
 	}
 }
 
-func TestFailedWriteKeepsTheOldReport(t *testing.T) {
+func TestWrite_keepsTheOldReportIfItFails(t *testing.T) {
 	s := NewStore(t.TempDir())
 	if err := s.Write(sample()); err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestFailedWriteKeepsTheOldReport(t *testing.T) {
 
 // If the disk is full, Write returns an error and the old report stays. The test uses the limit on the file
 // size, because it needs no rights.
-func TestFullDisk(t *testing.T) {
+func TestWrite_keepsTheOldReportOnAFullDisk(t *testing.T) {
 	s := NewStore(t.TempDir())
 	if err := s.Write(sample()); err != nil {
 		t.Fatal(err)
@@ -296,7 +296,7 @@ func put(t *testing.T, s *Store, file, content string) {
 	}
 }
 
-func BenchmarkWriteRead(b *testing.B) {
+func BenchmarkStore_writeAndRead(b *testing.B) {
 	s := NewStore(b.TempDir())
 	r := sample()
 	for len(r.Applications) < 500 {

@@ -85,7 +85,7 @@ func testWatch(t *testing.T) {
 	w.expect("removed, with a shortened name", b)
 }
 
-func TestWatchSurvivesItsDirectory(t *testing.T) { synctest.Test(t, testDirectory) }
+func TestWatch_survivesItsDirectory(t *testing.T) { synctest.Test(t, testDirectory) }
 
 func testDirectory(t *testing.T) {
 	s := NewStore(filepath.Join(t.TempDir(), "not", "yet"))
@@ -105,7 +105,7 @@ func testDirectory(t *testing.T) {
 }
 
 // Watch retries a failed read, because its cause may end without a change of the file.
-func TestWatchTriesAgainWhatCouldNotBeRead(t *testing.T) { synctest.Test(t, testTriesAgain) }
+func TestWatch_retriesAFailedRead(t *testing.T) { synctest.Test(t, testTriesAgain) }
 
 func testTriesAgain(t *testing.T) {
 	s := NewStore(t.TempDir())
@@ -145,7 +145,7 @@ func testTriesAgain(t *testing.T) {
 
 // Watch scans an idle directory of a hundred reports every second. With 1 ms an operation, that is 0.1 % of a
 // core.
-func BenchmarkIdleScan(b *testing.B) {
+func BenchmarkScan_idle(b *testing.B) {
 	s := NewStore(b.TempDir())
 	for i := range 100 {
 		if err := s.Write(&Report{Namespace: "argocd", Name: fmt.Sprintf("set-%d", i)}); err != nil {

@@ -70,7 +70,7 @@ func str(name, value string) workv1.FeedbackValue {
 }
 
 // The works of a hostile managed cluster take little memory on the hub.
-func TestHostileWorksCostLittle(t *testing.T) {
+func TestCompact_boundsHostileWorks(t *testing.T) {
 	const works = 50
 	for name, c := range map[string]struct {
 		reason     string
@@ -97,7 +97,7 @@ func TestHostileWorksCostLittle(t *testing.T) {
 
 // Compact keeps the annotations that prove the owner of a work, whatever an agent adds. It keeps keys of
 // later versions of the pull model while there is room.
-func TestMetadataIsBounded(t *testing.T) {
+func TestCompact_boundsMetadata(t *testing.T) {
 	full := usual()
 	full.Annotations[contract.KeyPrefix+"later"] = "kept"
 	want := maps.Clone(full.Annotations)
@@ -117,7 +117,7 @@ func TestMetadataIsBounded(t *testing.T) {
 
 // An invalid name results in no ApplicationSet and no hub name. Claimant still returns the named Application,
 // so that deliver can remove the work.
-func TestNamesAreBounded(t *testing.T) {
+func TestCompact_boundsNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason, set, hubName string
 		isSet, isName        bool

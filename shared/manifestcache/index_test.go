@@ -121,7 +121,7 @@ func TestCarrying(t *testing.T) {
 }
 
 // Many Applications share a bucket of the index. Of returns the works of one Application on any cluster.
-func TestIndex(t *testing.T) {
+func TestIndex_findsTheWorksOfAnApplication(t *testing.T) {
 	const apps, clusters = 3 * buckets, 7
 	var works []*Work
 	label := map[string]string{contract.PullLabel: "true"}

@@ -19,7 +19,7 @@ import (
 
 // However often and however large an Application is edited, the memory of the cache in addition to
 // its objects stays within a limit in bytes.
-func TestEditsLeaveNothingBehind(t *testing.T) {
+func TestPool_boundsMemoryAfterEdits(t *testing.T) {
 	const bound = 16 << 20
 	for name, c := range map[string]struct {
 		reason string
@@ -50,7 +50,7 @@ func TestEditsLeaveNothingBehind(t *testing.T) {
 }
 
 // Objects share equal parts in memory, even after the cache has stored and dropped many other objects.
-func TestCommonPartsAreShared(t *testing.T) {
+func TestPool_sharesCommonParts(t *testing.T) {
 	for round := range 3 {
 		spec := fmt.Sprintf(`{"source":{"path":"%d"}}`, round)
 		one, two := shareSpec(json.RawMessage(spec)), shareSpec(json.RawMessage(spec))
@@ -96,7 +96,7 @@ func TestTrimApplication(t *testing.T) {
 
 // Applications of one ApplicationSet share their owners and finalizers. Owners that differ in a flag are not
 // shared.
-func TestOwnersAreShared(t *testing.T) {
+func TestPool_sharesOwners(t *testing.T) {
 	yes, no := true, false
 	owners := func(controller *bool) []metav1.OwnerReference {
 		return append(make([]metav1.OwnerReference, 0, 4), metav1.OwnerReference{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "set", UID: "u", Controller: controller})

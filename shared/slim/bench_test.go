@@ -83,8 +83,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkClientGo is the reference for BenchmarkDecode.
-func BenchmarkClientGo(b *testing.B) {
+// BenchmarkDecode_clientGo is the reference for BenchmarkDecode.
+func BenchmarkDecode_clientGo(b *testing.B) {
 	events := stream(b, benchEvents)
 	scheme := runtime.NewScheme()
 	if err := workv1.Install(scheme); err != nil {

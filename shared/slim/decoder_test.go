@@ -106,7 +106,7 @@ func told(object runtime.Object) string {
 }
 
 // The decoder rejects an event that never ends.
-func TestDecodeIsBounded(t *testing.T) {
+func TestDecode_refusesAnEndlessEvent(t *testing.T) {
 	endless := io.MultiReader(strings.NewReader(`{"type":"ADDED","object":{"spec":[`), &repeated{text: []byte(strings.Repeat("1,", 1<<19) + "\n")})
 	d := newDecoder(io.NopCloser(endless), func(w *slimWork) runtime.Object { return w.work() })
 	if kind, _, err := d.Decode(); err == nil || errors.Is(err, io.EOF) {

@@ -50,7 +50,7 @@ func source(t *testing.T, config *rest.Config) Source {
 
 // A slim cache has the same objects as client-go's cache, without the skipped fields, from the first list
 // through every change.
-func TestCacheIsTheSame(t *testing.T) {
+func TestInformers_cacheTheSameAsClientGo(t *testing.T) {
 	direct, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func contents(t *testing.T, c cache.Cache) []workv1.ManifestWork {
 }
 
 // If the API server refuses a watch, the Reflector gets the API server's own error.
-func TestRefused(t *testing.T) {
+func TestWatch_returnsTheRefusal(t *testing.T) {
 	unauthorized := rest.CopyConfig(config)
 	unauthorized.Impersonate.UserName = "nobody"
 	if w, err := source(t, unauthorized).watch(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
@@ -177,7 +177,7 @@ func TestRefused(t *testing.T) {
 }
 
 // A watch from an expired version ends with the API server's error.
-func TestExpired(t *testing.T) {
+func TestWatch_reportsAnExpiredVersion(t *testing.T) {
 	w, err := source(t, config).watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
 	if err == nil {
 		e := <-w.ResultChan()

@@ -70,7 +70,7 @@ func work(namespace, name, payload string) *workv1.ManifestWork {
 
 // The slim client writes the same object as the default client. The object then has the API server's
 // metadata, although the API server did not return the object.
-func TestLikeTheUsualClient(t *testing.T) {
+func TestClient_writesLikeTheDefaultClient(t *testing.T) {
 	usual, slim, answer := clients(t)
 	ctx := t.Context()
 	var works [2]workv1.ManifestWork
@@ -108,7 +108,7 @@ func TestLikeTheUsualClient(t *testing.T) {
 }
 
 // An error equals the default client's, and does not change the object.
-func TestRefusals(t *testing.T) {
+func TestClient_returnsTheErrorsOfTheDefaultClient(t *testing.T) {
 	usual, slim, _ := clients(t)
 	ctx := t.Context()
 	there := work("default", "there", "first")
@@ -145,7 +145,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // The slim client writes other kinds and unstructured objects like the default client.
-func TestOthersAsUsual(t *testing.T) {
+func TestClient_writesOtherKindsLikeTheDefaultClient(t *testing.T) {
 	_, slim, answer := clients(t)
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}, Data: map[string]string{"a": "b"}}
 	untyped := &unstructured.Unstructured{Object: map[string]any{

@@ -19,7 +19,7 @@ func BenchmarkWork(b *testing.B) {
 	}
 }
 
-func BenchmarkWorkUnreachable(b *testing.B) {
+func BenchmarkWork_unreachable(b *testing.B) {
 	w := work()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -20,7 +20,7 @@ import (
 
 // Each case edits a work into one of the worst reports of a cluster. The result is short, and the same
 // whether or not the report was trimmed.
-func TestHostileWork(t *testing.T) {
+func TestWork_boundsHostileReports(t *testing.T) {
 	long := strings.Repeat("x\x1by\u202e", 200<<10)
 	condition := func(kind string, status metav1.ConditionStatus) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status, Reason: long, Message: long, ObservedGeneration: 3}
@@ -117,7 +117,7 @@ func TestTrimCluster(t *testing.T) {
 }
 
 // Only the first reported Application of a work counts.
-func TestOneApplicationCounts(t *testing.T) {
+func TestWork_readsOnlyTheFirstApplication(t *testing.T) {
 	w := work(func(w *workv1.ManifestWork) {
 		m := &w.Status.ResourceStatus.Manifests
 		other := (*m)[1].DeepCopy()

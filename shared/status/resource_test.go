@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-func TestFirstResource(t *testing.T) {
+func TestResourceCondition_showsTheFirstResource(t *testing.T) {
 	failed := []string{"resourceSyncFailedKind", "Service", "resourceSyncFailedName", "ui", "resourceSyncFailedMessage", "port 99999"}
 	hook := []string{"resourceHookFailedKind", "Job", "resourceHookFailedName", "migrate", "resourceHookFailedMessage", "deadline"}
 	degraded := []string{"resourceDegradedKind", "Deployment", "resourceDegradedName", "ui"}
@@ -63,7 +63,7 @@ func TestFirstResource(t *testing.T) {
 
 // The compact form keeps the compared revisions and the revisions of the last operation, whether or not they
 // are equal.
-func TestRevisions(t *testing.T) {
+func TestWork_keepsComparedAndSyncedRevisions(t *testing.T) {
 	const phase, started = "operationStatePhase", "operationStateStartedAt"
 	type revisions struct {
 		One       string

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-func TestNothingSurvivesAKilledTest(t *testing.T) {
+func TestStart_leavesNothingAfterAKilledTest(t *testing.T) {
 	victim := exec.Command(os.Args[0])
 	victim.Env = append(os.Environ(), victimVariable+"=1")
 	stdout, err := victim.StdoutPipe()

@@ -55,7 +55,7 @@ func noResources(r *v1alpha1.MulticlusterApplicationSetReport) error {
 
 // Without a search service, aggregation does not take resources or conditions from a report that another
 // client changed.
-func TestContentOfAnotherClientIsNotTakenOver(t *testing.T) {
+func TestRepair_removesContentOfAnotherClient(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	a := w.lone("guestbook")
@@ -78,7 +78,7 @@ func TestContentOfAnotherClientIsNotTakenOver(t *testing.T) {
 
 // The same holds after a restart: aggregation removes content that another client wrote while no
 // process was running.
-func TestContentOfAnotherClientIsNotTakenOverWithoutSearch(t *testing.T) {
+func TestRepair_removesForeignContentAfterARestart(t *testing.T) {
 	w := newWorld(t)
 	missing := "--intermediate-dir=" + filepath.Join(t.TempDir(), "missing")
 	first := start(t, &tap{}, missing)
@@ -100,7 +100,7 @@ func TestContentOfAnotherClientIsNotTakenOverWithoutSearch(t *testing.T) {
 }
 
 // The report's schema lets other clients write unknown fields into a row. Aggregation removes them.
-func TestUnknownFieldsInRowsAreRemoved(t *testing.T) {
+func TestRepair_removesUnknownFields(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	w.lone("guestbook")
@@ -129,7 +129,7 @@ func TestUnknownFieldsInRowsAreRemoved(t *testing.T) {
 
 // The watch may report a deletion before aggregation's earlier write returns. Aggregation then re-creates
 // the report.
-func TestReportDeletedDuringTheAnswerComesBack(t *testing.T) {
+func TestRepair_recreatesAReportDeletedDuringAWrite(t *testing.T) {
 	w := newWorld(t)
 	through := &tap{}
 	start(t, through, "--intermediate-dir="+t.TempDir())
@@ -184,7 +184,7 @@ func TestReportDeletedDuringTheAnswerComesBack(t *testing.T) {
 
 // A tool may prune labels. Aggregation still owns a report without its label: it repairs or deletes the
 // report.
-func TestReportWithoutItsLabelIsRepaired(t *testing.T) {
+func TestRepair_restoresTheLabel(t *testing.T) {
 	w := newWorld(t)
 	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	a := w.lone("guestbook")
@@ -221,7 +221,7 @@ func TestReportWithoutItsLabelIsRepaired(t *testing.T) {
 
 // A re-created ApplicationSet (kubectl replace --force) keeps the resources of its Applications, because
 // search's file about them has not changed. If aggregation did not run at the deletion, it drops them.
-func TestApplicationSetMadeAgain_keepsResources(t *testing.T) {
+func TestApplicationSet_keepsResourcesIfRecreated(t *testing.T) {
 	whole := func(w *world, a app) *intermediate.Report {
 		return &intermediate.Report{Namespace: w.namespace, Name: a.set, Applications: []intermediate.Application{{
 			Cluster: a.cluster, Namespace: w.namespace, Name: a.name, Resources: []intermediate.Resource{{APIVersion: "v1", Kind: "Secret", Name: "kept"}},

@@ -15,7 +15,7 @@ import (
 )
 
 // A late, missing or damaged intermediate report never removes content from the report.
-func TestIntermediateReportComesAndGoes(t *testing.T) {
+func TestIntermediateReport_keepsContentIfMissingOrDamaged(t *testing.T) {
 	w := newWorld(t)
 	dir := filepath.Join(t.TempDir(), "not-there-yet")
 	through := &tap{}

@@ -21,7 +21,7 @@ func (p *tap) reportsWritten() []string {
 }
 
 // The standby writes nothing until it leads. Then it writes only the reports that changed.
-func TestStandbyTakesOver(t *testing.T) {
+func TestStandby_writesNothingUntilItLeads(t *testing.T) {
 	for name, test := range map[string]struct {
 		why string
 		end func(*testing.T, *process, *tap)

@@ -13,7 +13,7 @@ import (
 )
 
 // Aggregation retries failed writes. The retry writes the content that is current then.
-func TestWritesFail(t *testing.T) {
+func TestWrites_areRetried(t *testing.T) {
 	for name, test := range map[string]struct {
 		why    string
 		answer func() *http.Response

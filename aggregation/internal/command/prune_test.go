@@ -54,7 +54,7 @@ func gauge(t *testing.T, name string) float64 {
 	return 0
 }
 
-func TestReportGoesWithItsApplicationSet(t *testing.T) {
+func TestPrune_deletesTheReportOfADeletedSet(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	set := w.applicationSet("guestbook")
@@ -84,7 +84,7 @@ func TestReportGoesWithItsApplicationSet(t *testing.T) {
 // At its start, aggregation deletes reports of ApplicationSets that were deleted while it was not
 // running. It deletes a report only if the API server confirms that the ApplicationSet does not
 // exist.
-func TestOnlyAPositiveAnswerDeletes(t *testing.T) {
+func TestPrune_deletesOnlyAfterAPositiveAnswer(t *testing.T) {
 	isSet := func(r *http.Request, name string) bool {
 		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/applicationsets/"+name)
 	}

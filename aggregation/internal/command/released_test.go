@@ -25,7 +25,7 @@ import (
 // of any released propagation, resourcesync and aggregation, in every combination. It makes the same report
 // from the output and never writes an incomplete report. A release adds a folder with the output of its
 // three containers in the demo.
-func TestReadsWhatEveryReleaseWrote(t *testing.T) {
+func TestUpgrade_readsTheOutputOfEveryRelease(t *testing.T) {
 	releases, err := filepath.Glob("testdata/released/*")
 	if err != nil || len(releases) == 0 {
 		t.Fatalf("no released output in testdata/released: %v", err)

@@ -85,7 +85,7 @@ func (w *world) rows(report string, want ...string) {
 
 // A rendered Application has a row like a pulled Application. A report can have both. A restart writes
 // nothing.
-func TestRenderedApplicationsAreReported(t *testing.T) {
+func TestRendered_reportsApplications(t *testing.T) {
 	w := newWorld(t)
 	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir(), "--rendered")
 	w.applicationSet("rendered")
@@ -122,7 +122,7 @@ func TestRenderedApplicationsAreReported(t *testing.T) {
 
 // An Application with the labels of both modes is reported as pulled. A rendered ManifestWork has no row,
 // even if its annotations name an Application.
-func TestRenderedAndPulledAreApart(t *testing.T) {
+func TestRendered_isSeparateFromPulled(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir(), "--rendered")
 	w.applicationSet("guestbook")
@@ -145,7 +145,7 @@ func TestRenderedAndPulledAreApart(t *testing.T) {
 }
 
 // Without the flag, aggregation does not list Applications, because it has no permission for them.
-func TestRenderedModeIsOff(t *testing.T) {
+func TestRendered_isOffByDefault(t *testing.T) {
 	w := newWorld(t)
 	var mu sync.Mutex
 	var asked []string
@@ -174,7 +174,7 @@ func TestRenderedModeIsOff(t *testing.T) {
 
 // With the flag but without permission to list Applications, aggregation does not write reports without
 // rows. It continues when the permission is granted.
-func TestRenderedWithoutRights(t *testing.T) {
+func TestRendered_keepsReportsWithoutPermission(t *testing.T) {
 	w := newWorld(t)
 	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir(), "--rendered")
 	w.applicationSet("rendered")
@@ -207,7 +207,7 @@ func TestRenderedWithoutRights(t *testing.T) {
 
 // Aggregation may lack the permission for Applications, or their CustomResourceDefinition may be missing.
 // It then writes reports with the pulled rows only, and adds the rendered rows as soon as it can list them.
-func TestRenderedApplicationsKeepNoReportWaiting(t *testing.T) {
+func TestRendered_keepsNoReportWaiting(t *testing.T) {
 	for name, code := range map[string]int{"no right": http.StatusForbidden, "no CustomResourceDefinition": http.StatusNotFound} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

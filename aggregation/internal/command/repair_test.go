@@ -24,7 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-func TestManualChangesAreRepaired(t *testing.T) {
+func TestRepair_undoesManualChanges(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	w.lone("guestbook")
@@ -97,7 +97,7 @@ func TestManualChangesAreRepaired(t *testing.T) {
 
 // A write replaces the whole report. It must keep metadata that another client added after aggregation last
 // read the report.
-func TestOthersMetadataStays(t *testing.T) {
+func TestRepair_keepsMetadataOfOthers(t *testing.T) {
 	w := newWorld(t)
 	through := &tap{}
 	start(t, through, "--intermediate-dir="+t.TempDir())
@@ -135,7 +135,7 @@ func TestOthersMetadataStays(t *testing.T) {
 }
 
 // A report without aggregation's label and field manager belongs to another client, whatever its name.
-func TestForeignReportIsNotChanged(t *testing.T) {
+func TestRepair_ignoresAForeignReport(t *testing.T) {
 	w := newWorld(t)
 	foreign := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "guestbook"}}
 	foreign.Statuses.Summary.Clusters = "theirs"
@@ -176,7 +176,7 @@ func TestForeignReportIsNotChanged(t *testing.T) {
 	})
 }
 
-func TestNothingPulledNoReport(t *testing.T) {
+func TestReport_needsAPulledApplication(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	w.applicationSet("plain")

@@ -16,7 +16,7 @@ import (
 )
 
 // Aggregation writes exactly the sample of the report contract.
-func TestReportOfTheContract(t *testing.T) {
+func TestReport_equalsTheSampleOfTheContract(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	w.applicationSet("guestbook")

@@ -16,7 +16,7 @@ import (
 )
 
 // A restart writes nothing if no cluster changed, even if the directory of intermediate reports is empty.
-func TestRestartWritesNothing(t *testing.T) {
+func TestRestart_writesNothing(t *testing.T) {
 	w := newWorld(t)
 	dir := t.TempDir()
 	first := start(t, &tap{}, "--intermediate-dir="+dir)

@@ -16,7 +16,7 @@ import (
 )
 
 // If one managed cluster reports a megabyte of feedback, the rows of the other clusters stay in the report.
-func TestHugeFeedbackCostsItsOwnRowOnly(t *testing.T) {
+func TestReport_keepsOtherRowsNextToHugeFeedback(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	w.applicationSet("guestbook")
@@ -39,7 +39,7 @@ func TestHugeFeedbackCostsItsOwnRowOnly(t *testing.T) {
 
 // A new pod has an empty directory, and search may first answer for some clusters only. The report keeps
 // the content of the others.
-func TestNewPodKeepsWhatSearchHasNotAnswered(t *testing.T) {
+func TestRestart_keepsWhatSearchHasNotAnswered(t *testing.T) {
 	w := newWorld(t)
 	dir := t.TempDir()
 	first := start(t, &tap{}, "--intermediate-dir="+dir)

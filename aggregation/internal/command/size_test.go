@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-func TestReportKeepsToItsSize(t *testing.T) {
+func TestReport_keepsItsSizeLimit(t *testing.T) {
 	const limit, apps = 16 << 10, 120
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir(), fmt.Sprintf("--report-size-limit=%d", limit))

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestUnavailableClusterIsUnknown(t *testing.T) {
+func TestReport_showsUnknownForAnUnavailableCluster(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	w.lone("guestbook")

@@ -13,7 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-func TestBurstCostsFewWrites(t *testing.T) {
+func TestBurst_needsFewWrites(t *testing.T) {
 	const apps = 200
 	w := newWorld(t)
 	through := &tap{}

@@ -83,7 +83,7 @@ func TestFeed_unreadableReportsAreLoggedAndCounted(t *testing.T) {
 
 // Leader and standby drop the findings of search once both the ApplicationSet and its file are
 // deleted. A re-created ApplicationSet does not change its file, so the file is not read again.
-func TestFeed_searchGoesWithApplicationSetAndFile(t *testing.T) {
+func TestFeed_dropsFindingsWithApplicationSetAndFile(t *testing.T) {
 	removeFile := func(f *Feed, store *intermediate.Store) error {
 		return errors.Join(store.Remove("argocd", "guestbook"), f.readReport("argocd", "guestbook"))
 	}

@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-func TestOneRowForEachApplication(t *testing.T) {
+func TestIndex_hasOneRowForEachApplication(t *testing.T) {
 	x, _ := spied()
 	x.SetCluster(available("b"))
 	x.SetCluster(available("a"))
@@ -79,7 +79,7 @@ func TestIndex_reportsOnlyChanges(t *testing.T) {
 	expect(t, "a cluster's change to all that have rows on it, once each", published(), map[types.NamespacedName]int{guestbook: 1, other: 1})
 }
 
-func TestClusterFlipMakesItsOwnRowsOnly(t *testing.T) {
+func TestSetCluster_makesOnlyRowsOfTheCluster(t *testing.T) {
 	x, _ := spied()
 	for i := range 10 {
 		name := fmt.Sprintf("cluster-%d", i)
@@ -107,7 +107,7 @@ func TestClusterFlipMakesItsOwnRowsOnly(t *testing.T) {
 	}
 }
 
-func TestApplicationMovesBetweenSets(t *testing.T) {
+func TestSetWork_movesAnApplicationBetweenSets(t *testing.T) {
 	other := types.NamespacedName{Namespace: "argocd", Name: "other"}
 	x, published := spied()
 	x.SetCluster(available("a"))
@@ -120,7 +120,7 @@ func TestApplicationMovesBetweenSets(t *testing.T) {
 }
 
 // A retargeted Application has a ManifestWork in both clusters' Namespaces until the old one is deleted.
-func TestRetargetedApplicationHasOneRow(t *testing.T) {
+func TestIndex_hasOneRowForARetargetedApplication(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
 	x.SetCluster(available("b"))
@@ -155,7 +155,7 @@ func TestSetWork_fillsTransientGaps(t *testing.T) {
 }
 
 // The informers, the directory watch and the writers use the index from different goroutines.
-func TestConcurrentUse(t *testing.T) {
+func TestIndex_allowsConcurrentUse(t *testing.T) {
 	var published atomic.Int64
 	x := New(func(types.NamespacedName) { published.Add(1) })
 	var all sync.WaitGroup

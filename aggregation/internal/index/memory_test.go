@@ -23,7 +23,7 @@ const readDirEnv = "AGGREGATION_TEST_READ_DIR"
 
 // The largest accepted report fits the container's memory, whatever its content. A separate process reads
 // the report, and the kernel reports the peak memory of that process.
-func TestLargestReportFitsTheContainer(t *testing.T) {
+func TestMemory_fitsTheLargestReport(t *testing.T) {
 	if dir := os.Getenv(readDirEnv); dir != "" {
 		readLargest(t, dir)
 		return
@@ -45,7 +45,7 @@ func TestLargestReportFitsTheContainer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			resources := writeLargest(t, dir, test.applications, test.distinct, test.resource)
-			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLargestReportFitsTheContainer$", "-test.v")
+			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMemory_fitsTheLargestReport$", "-test.v")
 			child.Env = append(os.Environ(), readDirEnv+"="+dir)
 			out, err := child.CombinedOutput()
 			if err != nil {

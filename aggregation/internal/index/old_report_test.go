@@ -13,7 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-func TestSearchAddsResourcesAndConditions(t *testing.T) {
+func TestSetSearch_addsResourcesAndConditions(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
@@ -43,7 +43,7 @@ func TestSearchAddsResourcesAndConditions(t *testing.T) {
 
 // A new leader may have no intermediate report in its pod. It then takes search's content from the old
 // report.
-func TestOldReport_replacesSearch(t *testing.T) {
+func TestRemember_fillsInForMissingSearch(t *testing.T) {
 	old := &v1alpha1.AppSetStatuses{
 		Resources: []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "Service", Name: "ui"}},
 		ClusterConditions: []v1alpha1.ClusterCondition{{

@@ -81,7 +81,7 @@ func (s *scene) scratch(key types.NamespacedName) v1alpha1.AppSetStatuses {
 	return statuses(View{Rows: rows, Resources: merge.Resources(refs)})
 }
 
-func TestIndexAgreesWithRecomputation(t *testing.T) {
+func TestIndex_agreesWithRecomputation(t *testing.T) {
 	const rounds, changes = 300, 60
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -49,7 +49,7 @@ func resourceNames(x *Index) string {
 // On a managed cluster, anybody who can create an Application can claim any ApplicationSet as its owner. So
 // the index accepts search's findings only for the cluster, namespace and name in a ManifestWork of the
 // ApplicationSet.
-func TestSetSearch_countsForPlacesOfWorksOnly(t *testing.T) {
+func TestSetSearch_acceptsOnlyIdentitiesOfWorks(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
 	work := manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))
@@ -85,7 +85,7 @@ func TestSetSearch_countsForPlacesOfWorksOnly(t *testing.T) {
 
 // Search may not have read some clusters since its pod started. For a limited time, the report keeps their
 // old content.
-func TestRemember_untilSearchCoversAllClusters(t *testing.T) {
+func TestRemember_endsWhenSearchCoversAllClusters(t *testing.T) {
 	fleet := func() *Index {
 		x, _ := spied()
 		for _, c := range []string{"a", "b"} {
@@ -142,7 +142,7 @@ func TestRemember_untilSearchCoversAllClusters(t *testing.T) {
 
 // If search is unavailable for longer than that, only the old report has its findings, so the index keeps
 // them. Without a search service the old report has no findings, and the index drops it.
-func TestRemember_withoutAnyFile(t *testing.T) {
+func TestRemember_keepsFindingsWithoutAnyFile(t *testing.T) {
 	work := compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync")))
 	for name, test := range map[string]struct {
 		search *intermediate.Report
@@ -174,7 +174,7 @@ func TestRemember_withoutAnyFile(t *testing.T) {
 	}
 }
 
-func TestOldReportNeverTakesThePlaceOfSearch(t *testing.T) {
+func TestRemember_ignoresTheOldReportAfterSearch(t *testing.T) {
 	x, _ := spied()
 	x.SetCluster(available("a"))
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
@@ -189,7 +189,7 @@ func TestOldReportNeverTakesThePlaceOfSearch(t *testing.T) {
 	expect(t, "and nothing of the report comes back later", resourceNames(x), "")
 }
 
-func TestStaleSearchIsDated(t *testing.T) {
+func TestSetSearch_datesStaleRows(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
@@ -219,7 +219,7 @@ func TestStaleSearchIsDated(t *testing.T) {
 }
 
 // A change of one row does not merge the resources of all Applications again.
-func TestOneRowDoesNotUniteResourcesAgain(t *testing.T) {
+func TestSetWork_doesNotUniteResourcesAgain(t *testing.T) {
 	x, _ := spied()
 	var applications []intermediate.Application
 	for i := range 100 {
@@ -241,8 +241,8 @@ func TestOneRowDoesNotUniteResourcesAgain(t *testing.T) {
 	}
 }
 
-// BenchmarkWithdrawAll deletes the ManifestWorks of the n Applications of one ApplicationSet.
-func BenchmarkWithdrawAll(b *testing.B) {
+// BenchmarkDeleteWork_all deletes the ManifestWorks of the n Applications of one ApplicationSet.
+func BenchmarkDeleteWork_all(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			there, leaving := make([]*manifestcache.Work, n), make([]*manifestcache.Work, n)
@@ -270,9 +270,9 @@ func BenchmarkWithdrawAll(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchMemory reports the memory of search's findings about one Application. The Application has
+// BenchmarkMemory_search reports the memory of search's findings about one Application. The Application has
 // 21 resources, and 20 of them are the same on all clusters.
-func BenchmarkSearchMemory(b *testing.B) {
+func BenchmarkMemory_search(b *testing.B) {
 	const n = 2000
 	for b.Loop() {
 		b.StopTimer()

@@ -23,7 +23,7 @@ func (o others) Rows(set types.NamespacedName) []*merge.Row {
 	return o
 }
 
-func TestRows_ofOtherSourcesAreSorted(t *testing.T) {
+func TestView_sortsRowsOfOtherSources(t *testing.T) {
 	row := func(cluster string) *merge.Row {
 		return merge.NewRow(merge.App{HubNamespace: "argocd", HubName: "other", Cluster: cluster, Work: "other", Health: "Missing", Sync: "Synced"}, merge.Search{})
 	}

@@ -97,7 +97,7 @@ func encode(t *testing.T, c *Content) []byte {
 }
 
 // The computed sizes equal the sizes from encoding/json, for every character.
-func TestBytesAreExact(t *testing.T) {
+func TestBytes_areExact(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -35,7 +35,7 @@ func fleet(n int, state func(i int) (health, sync, message string)) []*Row {
 const mebibyte = 1 << 20
 
 // 10,000 clusters report an error of 512 characters each.
-func TestTruncateTenThousandErrors(t *testing.T) {
+func TestTruncate_fitsTenThousandErrors(t *testing.T) {
 	rows := fleet(10_000, func(i int) (string, string, string) {
 		return "Degraded", "OutOfSync", strings.Repeat("e", 508) + fmt.Sprintf("%04d", i)
 	})

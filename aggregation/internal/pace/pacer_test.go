@@ -43,7 +43,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-func TestPacerTimesWrites(t *testing.T) {
+func TestPacer_timesWrites(t *testing.T) {
 	key := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
 	now := noon
 	p := New(Limits{Interval: time.Second})
@@ -79,7 +79,7 @@ func TestPacerTimesWrites(t *testing.T) {
 	}
 }
 
-func TestPacerKeepsWhatFailed(t *testing.T) {
+func TestPacer_keepsFailedChanges(t *testing.T) {
 	key := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
 	now := noon
 	p := New(Limits{Interval: time.Second})
@@ -106,7 +106,7 @@ func TestPacerKeepsWhatFailed(t *testing.T) {
 }
 
 // The pacer keeps a running sum of the write times of all waiting reports.
-func TestPacerSumsUpWrites(t *testing.T) {
+func TestPacer_sumsUpWrites(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -146,7 +146,7 @@ func TestPacerSumsUpWrites(t *testing.T) {
 }
 
 // In a burst, aggregation checks every waiting report each 0.4 seconds.
-func BenchmarkTakeInAStorm(b *testing.B) {
+func BenchmarkTake_inABurst(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			p := New(Limits{Interval: 500 * time.Millisecond})

@@ -14,7 +14,7 @@ type most struct {
 	longest, tail time.Duration
 }
 
-func TestPacerBoundsWrites(t *testing.T) {
+func TestPacer_boundsWrites(t *testing.T) {
 	const ms, s = time.Millisecond, time.Second
 	storm := steadily(3000, 10, 12*ms) // 36 s long: a commit to a shared chart changes 5,000 Applications
 	lost := func(reports int) []change { return after(10*s+ms, steadily(reports, reports, 0)) }
@@ -57,7 +57,7 @@ func TestPacerBoundsWrites(t *testing.T) {
 	}
 }
 
-func TestFloodIsForgotten(t *testing.T) {
+func TestFlood_isForgotten(t *testing.T) {
 	for name, test := range map[string]struct {
 		why   string
 		every time.Duration // between changes after the burst
@@ -89,7 +89,7 @@ func TestFloodIsForgotten(t *testing.T) {
 }
 
 // The pacer limits how often all waiting reports together are checked during a burst.
-func TestTake_manyReportsAreLookedAtRarely(t *testing.T) {
+func TestTake_checksManyReportsRarely(t *testing.T) {
 	p, due := New(Limits{Interval: 500 * time.Millisecond}), noon.Add(Delay)
 	for i := range 10_000 {
 		p.Changed(reportName(i), noon)

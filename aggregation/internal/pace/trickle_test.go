@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestTrickleIsGathered(t *testing.T) {
+func TestPacer_gathersSteadyLoad(t *testing.T) {
 	const ms, s = time.Millisecond, time.Second
 	for name, test := range map[string]struct {
 		why          string
@@ -34,7 +34,7 @@ func TestTrickleIsGathered(t *testing.T) {
 
 // Unless the changes are a burst, no row waits longer than distanceMost intervals. A change of a quiet
 // report is written at once. Two writes of one report are at least an interval apart.
-func TestNoRowWaitsLonger(t *testing.T) {
+func TestPacer_limitsTheWaitOfARow(t *testing.T) {
 	const interval, longest, lone = 500 * time.Millisecond, distanceMost * 500 * time.Millisecond, 100 * time.Millisecond
 	const quiet = distanceMost * interval
 	for range 200 {

@@ -267,7 +267,7 @@ func TestControllerOptions_boundRetries(t *testing.T) {
 }
 
 // Aggregation removes resources that another client wrote into a report while it did not run.
-func TestOddResourcesAreWrittenAgain(t *testing.T) {
+func TestReconcile_removesResourcesOfAnotherClient(t *testing.T) {
 	b := newBench(t)
 	b.tracker = newTracker() // as after a restart
 	b.server.report.Statuses.Resources = []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "Pod", Name: "made-up"}}

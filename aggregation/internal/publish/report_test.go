@@ -80,7 +80,7 @@ func TestMetadataFor(t *testing.T) {
 }
 
 // A report leaves room for the metadata that the API server adds, and for the metadata of other clients.
-func TestReportLeavesRoomForMetadata(t *testing.T) {
+func TestReport_leavesRoomForMetadata(t *testing.T) {
 	const limit, room = 16 << 10, 1 << 10
 	b := newBench(t)
 	for i := range 200 {

@@ -79,7 +79,7 @@ func TestRows_nameTheWorkThatArgoCDLists(t *testing.T) {
 	expect(t, "the shortest name", r.Rows(guestbook)[0].App, "argocd/a/cluster1/team.a-e5f6a7b8")
 }
 
-func TestRowsAreSorted(t *testing.T) {
+func TestRows_areSorted(t *testing.T) {
 	r, _ := spied()
 	for _, name := range []string{"c", "a", "b"} {
 		r.SetCluster(available("cluster-" + name))

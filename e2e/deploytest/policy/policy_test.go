@@ -153,7 +153,7 @@ const (
 	tokenType = "kubernetes.io/service-account-token"
 )
 
-func TestPropagation(t *testing.T) {
+func TestPropagation_isLimitedByItsPolicy(t *testing.T) {
 	app := func(more string) string {
 		return `{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {namespace: argocd, name: a, labels: {l: l}, finalizers: [a/b]}, spec: {project: p, destination: {}}, operation: {sync: {}}` + more + `}`
 	}
@@ -191,7 +191,7 @@ func TestPropagation(t *testing.T) {
 	})
 }
 
-func TestGitOpsCluster(t *testing.T) {
+func TestGitOpsCluster_isLimitedByItsPolicy(t *testing.T) {
 	work := func(name string) string {
 		return `{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork, metadata: {namespace: cluster1, name: ` + name + `}, spec: {workload: {manifests: []}}}`
 	}
@@ -228,7 +228,7 @@ func TestGitOpsCluster(t *testing.T) {
 	})
 }
 
-func TestRendered(t *testing.T) {
+func TestRendered_isLimitedByItsPolicy(t *testing.T) {
 	work := func(labels, annotations string) string {
 		return `{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork, metadata: {namespace: cluster1, name: w, finalizers: [a/b], labels: {` + labels + `}, annotations: {` + annotations + `}}, spec: {workload: {manifests: []}}}`
 	}

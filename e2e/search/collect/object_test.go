@@ -58,8 +58,8 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return object
 }
 
-// TestApplicationRow checks the rows of Applications in several states.
-func TestApplicationRow(t *testing.T) {
+// TestObjectRow_showsEachStateOfAnApplication checks the rows of Applications in several states.
+func TestObjectRow_showsEachStateOfAnApplication(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason string
 		change func(*unstructured.Unstructured)
@@ -114,8 +114,8 @@ func set(t *testing.T, object *unstructured.Unstructured, value string, path ...
 	}
 }
 
-// TestMissing checks that the list of missing resources has Argo CD's keys.
-func TestMissing(t *testing.T) {
+// TestAddMissing_usesTheKeysOfArgoCD checks that the list of missing resources has Argo CD's keys.
+func TestAddMissing_usesTheKeysOfArgoCD(t *testing.T) {
 	object := parse(t, application)
 	object.Object["status"].(map[string]any)["resources"] = []any{
 		map[string]any{"group": "apps", "version": "v1", "kind": "Deployment", "namespace": "inventory", "name": "inventory",
@@ -132,7 +132,7 @@ func TestMissing(t *testing.T) {
 }
 
 // The row of a Pod has the names of its kind, and the UID of its owner.
-func TestWorkloadRow(t *testing.T) {
+func TestObjectRow_namesTheOwnerOfAPod(t *testing.T) {
 	pod := parse(t, "{kind: Pod, apiVersion: v1, metadata: {name: it, namespace: ns, uid: u, creationTimestamp: \"2026-01-02T03:04:05Z\", "+
 		"ownerReferences: [{kind: ReplicaSet, uid: r, controller: true}]}}")
 	want := map[string]any{

@@ -12,8 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
 )
 
-// TestOutage makes the whole service fail in each possible way, and restores it.
-func TestOutage(t *testing.T) {
+// TestOutage_keepsTheDataAndReportsItsAge makes the whole service fail in each possible way, and restores it.
+func TestOutage_keepsTheDataAndReportsItsAge(t *testing.T) {
 	type outage struct {
 		name   string
 		faults search.Faults
@@ -78,9 +78,9 @@ func (w *world) awaitPolls(n int) {
 	w.eventually("search has been asked again", func(state) bool { return w.server.Requests() >= target })
 }
 
-// TestChangeDuringOutage changes the resources of an Application while search is down. The old state stays
+// TestOutage_keepsTheOldStateOverAChange changes the resources of an Application while search is down. The old state stays
 // until search reports the new one.
-func TestChangeDuringOutage(t *testing.T) {
+func TestOutage_keepsTheOldStateOverAChange(t *testing.T) {
 	w := start(t)
 	from := w.polled()
 	to := w.faults(search.Faults{Refuse: true})
@@ -91,9 +91,9 @@ func TestChangeDuringOutage(t *testing.T) {
 	w.eventually("the resource is held", func(s state) bool { return s.held() == 1 && s.stale() == 0 })
 }
 
-// TestRestartDuringOutage restarts resourcesync while search is down. The files contain the only known data,
+// TestOutage_keepsTheDataAcrossARestart restarts resourcesync while search is down. The files contain the only known data,
 // and its age stays correct.
-func TestRestartDuringOutage(t *testing.T) {
+func TestOutage_keepsTheDataAcrossARestart(t *testing.T) {
 	w := start(t)
 	from := w.polled()
 	to := w.faults(search.Faults{DatabaseDown: true})
@@ -106,8 +106,8 @@ func TestRestartDuringOutage(t *testing.T) {
 	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
-// TestSlow delays the answers within the timeout, which makes no data stale.
-func TestSlow(t *testing.T) {
+// TestSlowAnswers_makeNoDataStale delays the answers within the timeout, which makes no data stale.
+func TestSlowAnswers_makeNoDataStale(t *testing.T) {
 	w := start(t)
 	w.faults(search.Faults{Delay: 1500 * time.Millisecond})
 	w.witness.always(all(whole, fresh))

@@ -22,9 +22,9 @@ func names(numbers ...int) []string {
 	return out
 }
 
-// TestHalfFails fails every request about two of the four clusters. These two keep their known data with its
+// TestPartialOutage_keepsTheOtherClustersCurrent fails every request about two of the four clusters. These two keep their known data with its
 // age, and the others stay current.
-func TestHalfFails(t *testing.T) {
+func TestPartialOutage_keepsTheOtherClustersCurrent(t *testing.T) {
 	w := start(t, "--search-batch-size=1")
 	failing, working := names(2, 3), names(0, 1)
 	from := time.Now()
@@ -41,8 +41,8 @@ func TestHalfFails(t *testing.T) {
 	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
-// TestEveryOtherFails fails every other request. resourcesync retries the failed requests and loses no data.
-func TestEveryOtherFails(t *testing.T) {
+// TestPartialOutage_retriesTheFailedRequests fails every other request. resourcesync retries the failed requests and loses no data.
+func TestPartialOutage_retriesTheFailedRequests(t *testing.T) {
 	w := start(t, "--search-batch-size=1")
 	w.faults(search.Faults{DatabaseDown: true, Only: func(r search.Request) bool { return r.Number%2 == 0 }})
 	w.witness.always(whole)
@@ -50,8 +50,8 @@ func TestEveryOtherFails(t *testing.T) {
 	w.eventually("the change shows", hasCondition)
 }
 
-// TestCutShort returns incomplete answers with status 200 and no error.
-func TestCutShort(t *testing.T) {
+// TestIncompleteAnswers_loseNoData returns incomplete answers with status 200 and no error.
+func TestIncompleteAnswers_loseNoData(t *testing.T) {
 	type short struct {
 		name   string
 		faults search.Faults
@@ -97,9 +97,9 @@ func (w *world) cutShort(from time.Time, f search.Faults) (healed time.Time) {
 	return healed
 }
 
-// TestLossIsHeld removes resources and Applications from search. Each removal is held for five minutes, and
+// TestLoss_isHeldForFiveMinutes removes resources and Applications from search. Each removal is held for five minutes, and
 // nothing else is held. An addition or a return appears at once.
-func TestLossIsHeld(t *testing.T) {
+func TestLoss_isHeldForFiveMinutes(t *testing.T) {
 	w := start(t)
 	w.witness.always(whole)
 	cluster := memory.ClusterName(1)
@@ -120,9 +120,9 @@ func TestLossIsHeld(t *testing.T) {
 	}
 }
 
-// TestFirstPollIsPartial starts with an empty directory while search fails for two of four clusters. The
+// TestFirstPoll_namesTheUnreadClusters starts with an empty directory while search fails for two of four clusters. The
 // reports name these clusters as unread.
-func TestFirstPollIsPartial(t *testing.T) {
+func TestFirstPoll_namesTheUnreadClusters(t *testing.T) {
 	w := prepare(t, fleet)
 	failing := names(1, 3)
 	w.faults(search.Faults{StatementTimeout: true, Only: func(r search.Request) bool { return r.Names(failing...) }})
@@ -147,8 +147,8 @@ func TestFirstPollIsPartial(t *testing.T) {
 	w.eventually("the reports speak for all", func(state) bool { return len(unread()) == 0 })
 }
 
-// TestShared makes two Applications of one cluster list the same object, which must appear in both.
-func TestShared(t *testing.T) {
+// TestSharedObject_appearsInBothApplications makes two Applications of one cluster list the same object, which must appear in both.
+func TestSharedObject_appearsInBothApplications(t *testing.T) {
 	w := start(t)
 	cluster := memory.ClusterName(3)
 	shared := memory.Resource(cluster, memory.SetName(0), 0)

@@ -21,9 +21,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
 )
 
-// TestAppearsLater starts resourcesync without a search service. resourcesync keeps running, logs that once,
+// TestStart_waitsForTheService starts resourcesync without a search service. resourcesync keeps running, logs that once,
 // and starts to read when the service exists.
-func TestAppearsLater(t *testing.T) {
+func TestStart_waitsForTheService(t *testing.T) {
 	w := prepare(t, fleet)
 	w.faults(search.Faults{Refuse: true})
 	w.run("--zap-log-level=debug")
@@ -47,8 +47,8 @@ func (w *world) said(word string, debug bool) []string {
 	return lines
 }
 
-// TestQuiet polls unchanged data repeatedly, and resourcesync must write no file.
-func TestQuiet(t *testing.T) {
+// TestPoll_writesNothingWithoutAChange polls unchanged data repeatedly, and resourcesync must write no file.
+func TestPoll_writesNothingWithoutAChange(t *testing.T) {
 	w := prepare(t, fleet)
 	w.holdClusters()
 	w.run()
@@ -81,9 +81,9 @@ func (w *world) files() map[string]string {
 	return found
 }
 
-// TestAdvice starts with each silent loss of access. The first log lines must name the missing access and the
+// TestAdvice_namesTheMissingAccess starts with each silent loss of access. The first log lines must name the missing access and the
 // permission to grant.
-func TestAdvice(t *testing.T) {
+func TestAdvice_namesTheMissingAccess(t *testing.T) {
 	for _, test := range []struct {
 		reason string
 		faults search.Faults
@@ -117,9 +117,9 @@ func (withHubRows) Run(ctx context.Context, into *table.Table) error {
 	return fleet.Run(ctx, into)
 }
 
-// TestClusterGoes deletes a managed cluster. The reports lose its Applications, although search still has
+// TestDeletion_removesTheApplicationsOfACluster deletes a managed cluster. The reports lose its Applications, although search still has
 // rows of it.
-func TestClusterGoes(t *testing.T) {
+func TestDeletion_removesTheApplicationsOfACluster(t *testing.T) {
 	const leaving = "leaving"
 	w := prepare(t, withMore{leaving})
 	w.holdClusters()
@@ -147,8 +147,8 @@ func (m withMore) Run(ctx context.Context, into *table.Table) error {
 	return fleet.Run(ctx, into)
 }
 
-// TestSetGoes deletes an ApplicationSet, and its report must be deleted.
-func TestSetGoes(t *testing.T) {
+// TestDeletion_removesTheReportOfAnApplicationSet deletes an ApplicationSet, and its report must be deleted.
+func TestDeletion_removesTheReportOfAnApplicationSet(t *testing.T) {
 	const leaving = "leaving"
 	w := prepare(t, withSet{leaving})
 	if err := createSet(t.Context(), leaving); err != nil {

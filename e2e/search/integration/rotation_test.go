@@ -12,8 +12,8 @@ import (
 
 func edge(from, to string) table.Edge { return table.Edge{From: from, To: to} }
 
-// TestTokenRotation replaces the token before the old one is revoked, like a kubelet. No request fails.
-func TestTokenRotation(t *testing.T) {
+// TestTokenRotation_failsNoRequest replaces the token before the old one is revoked, like a kubelet. No request fails.
+func TestTokenRotation_failsNoRequest(t *testing.T) {
 	w := start(t)
 	w.witness.always(all(whole, fresh))
 	next := w.mint()
@@ -26,9 +26,9 @@ func TestTokenRotation(t *testing.T) {
 	w.eventually("search is still read", hasCondition)
 }
 
-// TestTokenRevoked revokes the token before a new token exists. The reports show stale data until
+// TestTokenRotation_reportsStaleDataWithoutAToken revokes the token before a new token exists. The reports show stale data until
 // then.
-func TestTokenRevoked(t *testing.T) {
+func TestTokenRotation_reportsStaleDataWithoutAToken(t *testing.T) {
 	w := start(t)
 	from := w.polled()
 	w.withdraw(w.token)
@@ -39,9 +39,9 @@ func TestTokenRevoked(t *testing.T) {
 	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
-// TestCARotation replaces the server's authority, and later the file that resourcesync trusts. In between
+// TestCARotation_losesNoData replaces the server's authority, and later the file that resourcesync trusts. In between
 // resourcesync reads nothing and loses nothing.
-func TestCARotation(t *testing.T) {
+func TestCARotation_losesNoData(t *testing.T) {
 	w := start(t)
 	from := w.polled()
 	w.witness.always(whole)
@@ -54,8 +54,8 @@ func TestCARotation(t *testing.T) {
 	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
-// TestCABundle trusts both authorities while the server changes its authority. No request fails.
-func TestCABundle(t *testing.T) {
+// TestCARotation_failsNoRequestWithABundle trusts both authorities while the server changes its authority. No request fails.
+func TestCARotation_failsNoRequestWithABundle(t *testing.T) {
 	w := start(t)
 	before := w.server.CA()
 	w.witness.always(all(whole, fresh))

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEncodings converts the row of a sample and compares it with the recorded answer.
-func TestEncodings(t *testing.T) {
+// TestEncode_equalsTheRecording converts the row of a sample and compares it with the recorded answer.
+func TestEncode_equalsTheRecording(t *testing.T) {
 	var recorded struct {
 		Row      map[string]any `json:"note_row"`
 		Response struct {

@@ -44,7 +44,7 @@ var argoFinalizers = []string{
 
 // With Argo CD's own types, a delivered Application equals the hub Application, except for its destination
 // and for the fields that only the hub reads.
-func TestDeliveredIsWhatWasWritten(t *testing.T) {
+func TestDelivery_equalsTheHubApplication(t *testing.T) {
 	for _, name := range goldens(t) {
 		t.Run(name, func(t *testing.T) {
 			var hub, delivered v1alpha1.Application
@@ -87,7 +87,7 @@ func TestDeliveredIsWhatWasWritten(t *testing.T) {
 }
 
 // Fields that Argo CD's types do not have are delivered too, with unchanged numbers and nulls.
-func TestUnknownFieldsArrive(t *testing.T) {
+func TestDelivery_keepsUnknownFields(t *testing.T) {
 	for _, name := range goldens(t) {
 		t.Run(name, func(t *testing.T) {
 			var hub, delivered struct {
@@ -103,7 +103,7 @@ func TestUnknownFieldsArrive(t *testing.T) {
 				delete(destination, "name")
 				delete(destination, "server")
 			}
-			if hub.Spec["sourceHydrator"] != nil { // see TestDeliveredIsWhatWasWritten
+			if hub.Spec["sourceHydrator"] != nil { // see TestDelivery_equalsTheHubApplication
 				delete(hub.Spec, "sourceHydrator")
 				delete(hub.Spec, "source")
 				delete(delivered.Spec, "source")

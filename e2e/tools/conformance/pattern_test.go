@@ -13,7 +13,7 @@ import (
 )
 
 // Our patterns permit the same namespaces for the Applications of a project as Argo CD.
-func TestSourceNamespacesAreArgoCDs(t *testing.T) {
+func TestSourceNamespaces_matchLikeArgoCD(t *testing.T) {
 	namespaces := []string{"team", "team-a", "team-b", "my-team-a", "kube-system", "a", "1", "x-0"}
 	for _, one := range []string{
 		"team-a", "*", "team-*", "*-a", "t?am", "team-[ab]", "team-[!a]", "team-[a-z]", "{team-a,a}", "team{,-a}", "**", "!team-a", "", " ", "team-a ", "[", "{", "\\*", "te\\am",

@@ -31,7 +31,7 @@ func said(conditionType, status, message string, generation ...int) string {
 	return fmt.Sprintf(`{"type":%q,"status":%q,"message":%q,"observedGeneration":%d}`, conditionType, status, message, observed)
 }
 
-func TestHealthCheck(t *testing.T) {
+func TestHealthCheck_reportsEachStateOfAManifestWork(t *testing.T) {
 	script, err := os.ReadFile(deployed + "health.lua")
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestHealthCheck(t *testing.T) {
 }
 
 // Argo CD can read the plugin's configuration, and the plugin's name is "ocm".
-func TestPluginConfiguration(t *testing.T) {
+func TestPluginConfiguration_isReadByArgoCD(t *testing.T) {
 	t.Setenv("ARGOCD_PLUGINSOCKFILEPATH", "/sockets")
 	config, err := plugin.ReadPluginConfig(deployed + "argocd")
 	if err != nil {

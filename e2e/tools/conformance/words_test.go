@@ -25,7 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-func TestConstantsAreArgoCDs(t *testing.T) {
+func TestConstants_equalTheConstantsOfArgoCD(t *testing.T) {
 	for ours, theirs := range map[string]string{
 		argocd.SkipReconcileAnnotation:  common.AnnotationKeyAppSkipReconcile,
 		argocd.RefreshAnnotation:        v1alpha1.AnnotationKeyRefresh,
@@ -86,7 +86,7 @@ func TestConstantsAreArgoCDs(t *testing.T) {
 }
 
 // contract.ConditionTypes contains exactly the types of Argo CD's errors and warnings.
-func TestConditionTypesAreComplete(t *testing.T) {
+func TestConditionTypes_areComplete(t *testing.T) {
 	var theirs []string
 	for _, value := range constants(t, "ApplicationConditionType") {
 		c := v1alpha1.ApplicationCondition{Type: value}
@@ -103,7 +103,7 @@ func TestConditionTypesAreComplete(t *testing.T) {
 }
 
 // Argo CD shows a condition as an error or a warning by the end of its type.
-func TestOurConditionsAreShown(t *testing.T) {
+func TestStatusConditions_areShownByArgoCD(t *testing.T) {
 	for reason, isError := range map[status.Reason]bool{status.ApplyFailed: true, status.ApplicationUnreadable: true, status.ClusterUnreachable: false, status.ChangeUndelivered: false} {
 		o := status.Observation{Reason: reason}
 		for _, condition := range o.StatusConditions() {

@@ -41,7 +41,7 @@ func git(t *testing.T, root string, args ...string) {
 	}
 }
 
-func TestOpenUnpacksTheRelease(t *testing.T) {
+func TestOpen_unpacksTheRelease(t *testing.T) {
 	root := checkout(t, "v1.2.3")
 	git(t, root, "init", "--quiet")
 	write(t, root, "deploy/base/file", "before")
@@ -61,7 +61,7 @@ func TestOpenUnpacksTheRelease(t *testing.T) {
 	}
 }
 
-func TestOpenWithoutHistory(t *testing.T) {
+func TestOpen_returnsTheCheckoutWithoutHistory(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, root string){
 		"an unpacked archive": func(*testing.T, string) {},
 		"a shallow clone": func(t *testing.T, root string) {

@@ -21,7 +21,7 @@ const (
 )
 
 // The executable must be small, because Argo CD starts it for each Application and commit.
-func TestExecutableIsSmall(t *testing.T) {
+func TestExecutable_isSmall(t *testing.T) {
 	info, err := os.Stat(plugin)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestExecutableIsSmall(t *testing.T) {
 
 // Other processes slow down some starts, so the test takes the quickest of several. It compares the
 // executable with a program that does nothing, because machines differ in speed.
-func TestExecutableStartsQuickly(t *testing.T) {
+func TestExecutable_startsQuickly(t *testing.T) {
 	nothing := emptyProgram(t)
 	var quickest, least time.Duration
 	for range 20 {

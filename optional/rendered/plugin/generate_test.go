@@ -32,7 +32,7 @@ var golden = map[string]application{
 	"kustomize": {path: "kustomize", name: "db", parameters: "null"},
 }
 
-func TestGolden(t *testing.T) {
+func TestGenerate_matchesTheGoldenFiles(t *testing.T) {
 	for name, app := range golden {
 		t.Run(name, func(t *testing.T) {
 			out, errs, err := app.generate(t, filepath.Join("testdata", "repository"))
@@ -110,7 +110,7 @@ const configMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespa
 
 // An error is one line on stderr, which Argo CD shows. Nothing is printed to stdout, because Argo CD would
 // prune the objects that are missing in the output.
-func TestRefusals(t *testing.T) {
+func TestGenerate_reportsAnErrorInOneLine(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		files  map[string]string
@@ -164,7 +164,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // A values file must be in the repository, in any folder.
-func TestValuesFiles(t *testing.T) {
+func TestGenerate_readsValuesFilesOfTheRepository(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "values.yaml")
 	if err := os.WriteFile(outside, []byte("{message: outside}"), 0o600); err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestValuesFiles(t *testing.T) {
 	}
 }
 
-func TestEmptyCanBeMeant(t *testing.T) {
+func TestGenerate_allowsEmptyOutput(t *testing.T) {
 	app := application{path: "app", parameters: `[{"name":"allow-empty","string":"true"}]`}
 	if out, errs, err := app.generate(t, repository(t, map[string]string{"app/README.md": ""})); err != nil || out != "" {
 		t.Errorf("%v: %q %q", err, out, errs)

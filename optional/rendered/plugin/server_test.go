@@ -22,7 +22,7 @@ import (
 
 // The API server stores exactly the printed ManifestWork. Any difference would make the Application
 // OutOfSync forever. A second apply does not change the generation.
-func TestAPIServerStoresWhatIsPrinted(t *testing.T) {
+func TestGenerate_printsWhatTheAPIServerStores(t *testing.T) {
 	c, err := client.New(server, client.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestAPIServerStoresWhatIsPrinted(t *testing.T) {
 }
 
 // Resource and scope of every built-in kind of the API server are known without discovery.
-func TestTypesAgreeWithDiscovery(t *testing.T) {
+func TestTypes_agreeWithDiscovery(t *testing.T) {
 	client, err := discovery.NewDiscoveryClientForConfig(server)
 	if err != nil {
 		t.Fatal(err)

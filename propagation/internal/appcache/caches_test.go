@@ -66,7 +66,7 @@ func storedWork(tb testing.TB, i int) *workv1.ManifestWork {
 	return work
 }
 
-func TestCachedWork(t *testing.T) {
+func TestCachedWork_keepsTheHashOfTheSpec(t *testing.T) {
 	transform := manifestcache.Transform(payload.StoredOf, countRejected)
 	stored := storedWork(t, 1)
 	want, err := payload.SpecHash(&stored.Spec)
@@ -104,7 +104,7 @@ func TestCachedWork(t *testing.T) {
 }
 
 // The hash of a spec covers the operation request. The base hash does not.
-func TestCachedWorkWithRequest(t *testing.T) {
+func TestCachedWork_excludesTheRequestFromTheBaseHash(t *testing.T) {
 	app := cachedApplication()
 	bare, err := payload.ManifestWork(payload.Inputs{Application: app})
 	if err != nil {

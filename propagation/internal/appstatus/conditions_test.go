@@ -119,7 +119,7 @@ func types(conditions []Condition) (list []string) {
 	return list
 }
 
-func BenchmarkMergeUnchanged(b *testing.B) {
+func BenchmarkMerge_unchanged(b *testing.B) {
 	status := json.RawMessage(`{"health":{"status":"Healthy"},"conditions":[{"type":"SyncError","message":"m","lastTransitionTime":"2026-11-20T08:00:00Z"}]}`)
 	want := []Condition{{Type: "SyncError", Message: "m"}}
 	owned := func(t string) bool { return t == "SyncError" }

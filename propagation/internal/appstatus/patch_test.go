@@ -87,7 +87,7 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-func BenchmarkPatchUnchanged(b *testing.B) {
+func BenchmarkPatch_unchanged(b *testing.B) {
 	status := json.RawMessage(`{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"53e28ff2"},"operationState":{"phase":"Succeeded","startedAt":"2026-11-20T08:00:00Z","operation":{}}}`)
 	want := Fields{
 		"health":         Fields{"status": "Healthy", "message": nil},

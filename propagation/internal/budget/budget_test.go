@@ -138,7 +138,7 @@ var ended = decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: t
 
 // The budget allows no deletion before Prepare has planned every Application. Before, it cannot count all
 // pending deletions.
-func TestBudget_prepares(t *testing.T) {
+func TestBudget_waitsForEveryPlan(t *testing.T) {
 	p := play(t, newHub())
 	p.wait = time.Minute
 	p.Set(planOf("app", ended))
@@ -203,7 +203,7 @@ func TestBudget_needsItsMemory(t *testing.T) {
 
 // If another process has written the ConfigMap, the write fails. The budget reads the records of the other
 // process and decides again.
-func TestBudget_conflict(t *testing.T) {
+func TestBudget_decidesAgainAfterAConflict(t *testing.T) {
 	hub := newHub()
 	first, second := play(t, hub), play(t, hub)
 	first.steps(0)
@@ -272,7 +272,7 @@ func TestBudget_storesClocks(t *testing.T) {
 
 // The hold of an ApplicationSet outlives the ApplicationSet. The annotation of an existing ApplicationSet
 // takes precedence, also after a restart.
-func TestBudget_outlives(t *testing.T) {
+func TestBudget_keepsTheHoldOfADeletedApplicationSet(t *testing.T) {
 	hub := newHub("team")
 	key := types.NamespacedName{Namespace: "team", Name: "guestbook"}
 	said := map[string]string{contract.DeletionBudgetAnnotation: until("hold", time.Hour)}
@@ -304,7 +304,7 @@ func TestBudget_outlives(t *testing.T) {
 }
 
 // If an override or a pause ends with a deleted ApplicationSet, its Namespace gets an Event.
-func TestBudget_gone(t *testing.T) {
+func TestBudget_reportsWhatEndsWithApplicationSet(t *testing.T) {
 	approve, hold := until("approve", time.Hour), until("hold", time.Hour)
 	for reason, c := range map[string]struct {
 		annotations map[string]string

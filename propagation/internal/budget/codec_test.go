@@ -56,7 +56,7 @@ func TestRecords_fit(t *testing.T) {
 }
 
 // In the former format a group had one limit for all deletions. Its records count for both lanes.
-func TestRecords_former(t *testing.T) {
+func TestRecords_readTheFormerFormat(t *testing.T) {
 	got, err := decodeFormerRecords(`{
 		"/":{"withdrawn":[{"at":"2026-11-21T12:00:00Z","n":7}]},
 		"team/guestbook":{"withdrawn":[{"at":"2026-11-21T12:00:00Z","n":3}],"held":{"since":"2026-11-21T12:00:00Z","pending":5,"deliveries":6,"limit":2}},

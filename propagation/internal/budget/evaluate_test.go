@@ -169,7 +169,7 @@ func TestEvaluate(t *testing.T) {
 }
 
 // An approval has no effect after its end, even if the plan was made before the end.
-func TestEvaluate_staleApproval(t *testing.T) {
+func TestEvaluate_ignoresAnEndedApproval(t *testing.T) {
 	w := newWorld(t, defaults)
 	w.add(set, 100)
 	w.stale = true
@@ -186,7 +186,7 @@ func TestEvaluate_staleApproval(t *testing.T) {
 }
 
 // Requested removals and lost permissions of a group have separate limits and holds.
-func TestEvaluate_revocations(t *testing.T) {
+func TestEvaluate_separatesLostPermissions(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason       string
 		play         func(w *world)
@@ -256,7 +256,7 @@ func TestEvaluate_revocations(t *testing.T) {
 }
 
 // A hold of the deletions that one cluster causes does not hold deletions in other lanes.
-func TestEvaluate_clusters(t *testing.T) {
+func TestEvaluate_separatesTheLanesOfClusters(t *testing.T) {
 	cluster := decide.Lane{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: "hostile"}}
 	w := newWorld(t, defaults)
 	w.add(set, 100)
@@ -295,7 +295,7 @@ func small(w *world) (groups []decide.Group) {
 	return groups
 }
 
-func TestWholeHubIsHeld(t *testing.T) {
+func TestEvaluate_holdsTheWholeHub(t *testing.T) {
 	w := newWorld(t, defaults)
 	groups := small(w)
 	for _, g := range groups {
@@ -321,7 +321,7 @@ func TestWholeHubIsHeld(t *testing.T) {
 }
 
 // A hold of the whole hub ends once at most ten removals are left in it and nothing has changed for a minute.
-func TestHubHoldEndsForTheRest(t *testing.T) {
+func TestEvaluate_endsTheHoldOfTheHubForTheRest(t *testing.T) {
 	w := newWorld(t, defaults)
 	groups := small(w)
 	w.doom(groups[0], 2, true)
@@ -347,7 +347,7 @@ func TestHubHoldEndsForTheRest(t *testing.T) {
 }
 
 // An approval of a group does not exempt its deletions from the limit of the hub.
-func TestApprovedGroupsCountForTheHub(t *testing.T) {
+func TestEvaluate_countsApprovedGroupsForTheHub(t *testing.T) {
 	w := newWorld(t, defaults)
 	w.add(set, 100)
 	w.add(other, 100)
@@ -374,7 +374,7 @@ func TestApprovedGroupsCountForTheHub(t *testing.T) {
 }
 
 // Held deletions of a group do not count for the hub, whichever limit holds them. Other groups continue.
-func TestHeldGroupsDoNotCountForTheHub(t *testing.T) {
+func TestEvaluate_countsNoHeldGroupsForTheHub(t *testing.T) {
 	w := newWorld(t, defaults)
 	w.add(set, 100)
 	w.add(other, 100)
@@ -404,7 +404,7 @@ func TestHeldGroupsDoNotCountForTheHub(t *testing.T) {
 
 // Nine of forty deletions are allowed. Nine more are held until the first nine have left the window. Of the
 // rest, eleven at once are held and ten are allowed.
-func TestOfForty(t *testing.T) {
+func TestEvaluate_allowsFortyDeletionsInParts(t *testing.T) {
 	w := newWorld(t, defaults)
 	w.add(set, 40)
 	w.doom(set, 9, true)
@@ -426,7 +426,7 @@ func TestOfForty(t *testing.T) {
 	w.want("and ten of them are not", 37, false, tenant(set))
 }
 
-func TestNoLimitDoesNotWait(t *testing.T) {
+func TestEvaluate_doesNotWaitWithoutALimit(t *testing.T) {
 	w := newWorld(t, Settings{Group: limit.Limit{Percent: 100, Least: 0}, Hub: limit.Limit{Percent: 100, Least: 0}, Window: time.Minute})
 	w.add(set, 100)
 	w.doom(set, 100, true)
@@ -437,7 +437,7 @@ func TestNoLimitDoesNotWait(t *testing.T) {
 	}
 }
 
-func TestNothingLeastAsksEachTime(t *testing.T) {
+func TestEvaluate_holdsEveryDeletionWithALimitOfZero(t *testing.T) {
 	w := newWorld(t, Settings{Group: limit.Limit{Percent: 0, Least: 0}, Hub: limit.Limit{Percent: 100, Least: 0}, Window: time.Minute})
 	w.add(set, 100)
 	w.doom(set, 1, true)
@@ -447,7 +447,7 @@ func TestNothingLeastAsksEachTime(t *testing.T) {
 
 // The reported figures of a hold do not change while it lasts. Otherwise propagation would write every held
 // Application again for each deletion that joins.
-func TestHoldReportsTheSame(t *testing.T) {
+func TestEvaluate_keepsTheFiguresOfAHold(t *testing.T) {
 	w := newWorld(t, defaults)
 	w.add(set, 100)
 	w.doom(set, 40, true)

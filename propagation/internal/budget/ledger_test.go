@@ -31,7 +31,7 @@ func planOf(name string, fates ...decide.Fate) decide.Plan {
 
 // The clock of a lost permission continues after a restart. It counts for at most half a grace period,
 // because the permission may have returned while no process was running.
-func TestLedger_clocks(t *testing.T) {
+func TestLedger_continuesItsClocksAfterARestart(t *testing.T) {
 	for _, c := range []struct {
 		reason       string
 		before, want time.Duration // start of the clock, before now
@@ -62,7 +62,7 @@ func TestLedger_clocks(t *testing.T) {
 
 // The ledger stores the owner of a work while its Application exists. An owner that the work names later may
 // come from its agent.
-func TestLedger_owner(t *testing.T) {
+func TestLedger_storesTheOwnerOfAWork(t *testing.T) {
 	l := newLedger(defaults)
 	if note := l.note(one); !cmp.Equal(note, decide.Note{}) {
 		t.Errorf("of a work that nobody has seen there is %+v", note)
@@ -97,7 +97,7 @@ func TestLedger_owner(t *testing.T) {
 
 // A plan replaces the earlier plan of its Application. The ledger forgets works that the new plan does not
 // name, and Applications without works.
-func TestLedger_set(t *testing.T) {
+func TestLedger_replacesAnEarlierPlan(t *testing.T) {
 	l := newLedger(defaults)
 	ends := decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
 	l.set(planOf("app", ends, decide.Fate{UID: two, Own: true, Clocks: map[decide.Why]time.Time{decide.NotBound: start}, Lane: admin(set)}), start)
@@ -128,7 +128,7 @@ func TestLedger_set(t *testing.T) {
 
 // An allowed deletion stays allowed in its lane. The budget decides again if the lane changes, if the
 // deletion is held or paused, or if it was not due meanwhile.
-func TestLedger_allowed(t *testing.T) {
+func TestLedger_keepsAllowedDeletions(t *testing.T) {
 	ends := decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
 	change := func(do func(*decide.Fate)) decide.Fate {
 		f := ends
@@ -189,7 +189,7 @@ func TestLedger_allowed(t *testing.T) {
 
 // The plan changes while the decision about the earlier plan is being stored. The decision has no effect on
 // the changed plan.
-func TestLedger_changedMeanwhile(t *testing.T) {
+func TestLedger_ignoresADecisionForAChangedPlan(t *testing.T) {
 	ends := decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
 	for reason, change := range map[string]func(*decide.Fate){
 		"another lane": func(f *decide.Fate) { f.Lane = admin(set) },
@@ -227,7 +227,7 @@ func TestLedger_forgets(t *testing.T) {
 
 // waiting returns the Applications with a due deletion in a lane. They get a message if the ledger cannot
 // decide.
-func TestLedger_waiting(t *testing.T) {
+func TestLedger_returnsWaitingApplications(t *testing.T) {
 	l := newLedger(defaults)
 	l.set(planOf("due", decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}), start)
 	l.set(planOf("upcoming", decide.Fate{UID: two, Own: true, Lane: tenant(set)}), start)

@@ -24,7 +24,7 @@ type census struct {
 // limit of the most deliveries in that window, unless approved. The same applies to all lanes of a kind
 // together, with the limit of the hub. Allowed deletions stay allowed after a restart. No hold remains that
 // is within its limit.
-func TestNoWindowLosesMore(t *testing.T) {
+func TestRandomSteps_keepTheLimitInEveryWindow(t *testing.T) {
 	r, n := steps.Random(t, 1500)
 	w := newWorld(t, defaults)
 	groups := []decide.Group{set, other, {Namespace: "team"}, {Namespace: "another", Set: "set"}}

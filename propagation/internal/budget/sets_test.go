@@ -19,7 +19,7 @@ func until(word string, d time.Duration) string {
 }
 
 // Only a hold and an undo outlive their ApplicationSet. A new value of the annotation replaces them.
-func TestSets_observe(t *testing.T) {
+func TestSets_keepHoldsAndUndosOnly(t *testing.T) {
 	hold := until("hold", time.Hour)
 	for _, c := range []struct {
 		reason        string

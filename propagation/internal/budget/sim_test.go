@@ -31,7 +31,7 @@ var (
 const stepsOfWorld = 1500
 
 // Decide and the budget keep their rules, whatever users, administrators, agents, stale caches and kills do.
-func TestSimulation(t *testing.T) {
+func TestSimulation_keepsTheRules(t *testing.T) {
 	for seed, n := *simSeed, 0; n < *simSteps; seed++ {
 		w := newWorld(seed, mutant{})
 		n += w.walk(min(stepsOfWorld, *simSteps-n))

@@ -123,7 +123,7 @@ func TestStore_writesDifferences(t *testing.T) {
 }
 
 // The store reads the former format, and writes the current one.
-func TestStore_upgrade(t *testing.T) {
+func TestStore_readsTheFormerFormat(t *testing.T) {
 	ctx, s := context.Background(), newStore(newNamespace(t, "upgrade"))
 	former := s.object()
 	former.Data = map[string]string{
@@ -150,7 +150,7 @@ func TestStore_upgrade(t *testing.T) {
 }
 
 // If one entry of the ConfigMap is damaged, the store still loads the others.
-func TestStore_damaged(t *testing.T) {
+func TestStore_loadsUndamagedEntries(t *testing.T) {
 	ctx, s := context.Background(), newStore(newNamespace(t, "damaged"))
 	if err := s.save(ctx, fleet(3, 1, 1), start); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 // Each object delays exactly these changes: the Application (A), the ApplicationSet (S), the Namespace (N),
 // the cluster (C).
-func TestDelays(t *testing.T) {
+func TestDelay_dependsOnTheObjectAndTheChange(t *testing.T) {
 	want := map[Change]string{Deliver: "ASNC", Withdraw: "ASN", Revoke: "N"}
 	for change := Deliver; change <= Revoke; change++ {
 		for speaker, letter := range map[Speaker]string{OnApplication: "A", OnApplicationSet: "S", OnNamespace: "N", OnCluster: "C"} {

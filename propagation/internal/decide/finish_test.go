@@ -14,7 +14,7 @@ import (
 
 // Decide updates the AppProject and the automation in every work that stays, even if its delivery is paused
 // or refused.
-func TestDecide_refresh(t *testing.T) {
+func TestDecide_updatesProjectAndAutomation(t *testing.T) {
 	run(t, map[string]row{
 		"rewritten": {reason: "the write has it", change: func(s *scene) { s.delivered("w").Stale = true }, want: "update w; w rewrite"},
 		"paused":    {reason: "nobody delays what takes rights away", change: func(s *scene) { s.delivered("w").Stale = true; s.Namespace.Pause = paused("delivery") }, want: "w refresh project"},

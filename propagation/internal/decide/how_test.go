@@ -17,7 +17,7 @@ import (
 )
 
 // Decide chooses how a work ends, and the next step of its deletion.
-func TestDecide_end(t *testing.T) {
+func TestDecide_choosesTheEnding(t *testing.T) {
 	deleted := func(s *scene, finalizers ...string) *Work {
 		s.app.Finalizers = finalizers
 		w := s.delivered("w")
@@ -94,7 +94,7 @@ func TestDecide_end(t *testing.T) {
 
 // A removal that waits for its agent is planned again after ten minutes, because the agent's changes are
 // events. A removal that waits for a finalizer on the cluster is planned again after a minute.
-func TestDecide_endAsksAgain(t *testing.T) {
+func TestDecide_plansAWaitingRemovalAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		values []workv1.FeedbackValue
 		want   time.Duration
@@ -116,7 +116,7 @@ func TestDecide_endAsksAgain(t *testing.T) {
 
 // markOf returns whether the Application or its ApplicationSet orphans the delivery, also after their
 // deletion.
-func TestMark(t *testing.T) {
+func TestMarkOf(t *testing.T) {
 	const app, set, none = payload.ByApplication, payload.BySet, payload.NoMark
 	for name, c := range map[string]struct {
 		own  string

@@ -19,7 +19,7 @@ import (
 const over = 2*grace + time.Second
 
 // A permission that a work has lost takes precedence over the desired state of the Application.
-func TestDecide_permission(t *testing.T) {
+func TestDecide_putsLostPermissionsFirst(t *testing.T) {
 	unbound := func(w *Work, since time.Duration) {
 		w.May.Bound = false
 		w.missing(NotBound, since)

@@ -18,7 +18,7 @@ import (
 )
 
 // If Decide refuses a delivery, the existing work stays.
-func TestDecide_refused(t *testing.T) {
+func TestDecide_keepsTheWorkOfARefusedDelivery(t *testing.T) {
 	rows := map[string]row{
 		"label no boolean":  {change: func(s *scene) { s.app.Labels[contract.PullLabel] = "yes" }, want: policy.ReasonInvalidLabel, text: "set it to"},
 		"cluster invalid":   {change: func(s *scene) { s.annotate(contract.ClusterAnnotation, "../kube-system") }, want: policy.ReasonInvalidTarget, text: "ManagedCluster"},

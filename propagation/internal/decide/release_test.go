@@ -16,7 +16,7 @@ import (
 )
 
 // Decide plans the removal of a deleted or missing Application, and the release of a deleted one.
-func TestDecide_deletion(t *testing.T) {
+func TestDecide_plansTheRemovalOfADeletedApplication(t *testing.T) {
 	abandon := func(s *scene) { s.annotate(contract.DeletionPolicyAnnotation, "abandon") }
 	run(t, map[string]row{
 		"gone a moment ago": {reason: "one that is made again at once keeps what it runs", change: func(s *scene) {
@@ -137,7 +137,7 @@ func TestDecide_deletion(t *testing.T) {
 
 // An Application counts as one delivery, however many works name it. A missing Application counts if the
 // ledger has its owner.
-func TestDecide_deliveries(t *testing.T) {
+func TestDecide_countsEachApplicationOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*scene)
 		want   int

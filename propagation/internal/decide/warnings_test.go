@@ -18,7 +18,7 @@ import (
 
 // Decide warns about needs that propagation does not deliver: signature keys and hydrated manifests. The
 // warning ends once the cluster or the hub reports that they exist.
-func TestDecide_warnings(t *testing.T) {
+func TestDecide_warnsAboutUndeliveredNeeds(t *testing.T) {
 	demands := func(s *scene, spec string) {
 		s.Settings.DeliverProject = true
 		s.Project = &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Name: "wide"}, Spec: json.RawMessage(spec)}

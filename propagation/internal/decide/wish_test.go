@@ -24,7 +24,7 @@ func begun(w *Work, yes bool) {
 }
 
 // Decide removes works that the Application no longer desires.
-func TestDecide_wish(t *testing.T) {
+func TestDecide_removesUndesiredWorks(t *testing.T) {
 	move := func(s *scene) { // c1 is the former cluster, d1 the current one
 		s.delivered("old")
 		s.aim("d1")
@@ -177,7 +177,7 @@ func TestDecide_wish(t *testing.T) {
 }
 
 // If several Applications desire one identity, holder returns its owner.
-func TestHolder(t *testing.T) {
+func TestDecide_findsTheOwnerOfAnIdentity(t *testing.T) {
 	early, late := noon.Add(-time.Hour), noon.Add(time.Hour)
 	named := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "other", Name: name} }
 	for name, c := range map[string]struct {

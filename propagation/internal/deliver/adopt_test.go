@@ -63,7 +63,7 @@ func adopted(t *testing.T, app *argocd.Application, work *workv1.ManifestWork) {
 
 // An Application that is re-created with another UID adopts its existing work, whether propagation was
 // running or not. A restart after that writes nothing.
-func TestAdoptsWhatAnEarlierLifeDelivered(t *testing.T) {
+func TestAdoption_keepsTheWorkOfARecreatedApplication(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	app := p.deploy("restored")
@@ -96,7 +96,7 @@ func TestAdoptsWhatAnEarlierLifeDelivered(t *testing.T) {
 
 // An adopted work belongs to the Application. A move to another cluster removes it, and the deletion of the
 // Application waits for it.
-func TestAdoptedWorkIsWaitedFor(t *testing.T) {
+func TestAdoption_makesTheDeletionWaitForTheWork(t *testing.T) {
 	p := newPlace(t)
 	other := newCluster(t)
 	p.bind(p.cluster, other)
@@ -127,7 +127,7 @@ func TestAdoptedWorkIsWaitedFor(t *testing.T) {
 }
 
 // While the earlier work is being removed, propagation creates no other work.
-func TestWaitsForATerminatingCopy(t *testing.T) {
+func TestAdoption_waitsForATerminatingWork(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	app := p.deploy("again")
@@ -161,7 +161,7 @@ func TestWaitsForATerminatingCopy(t *testing.T) {
 
 // Of two works on the target cluster, propagation deletes the older one. It waits until the current
 // generation of the newer one is applied.
-func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
+func TestAdoption_removesTheOlderOfTwoWorks(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	app := p.deploy("twice")
@@ -217,7 +217,7 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 }
 
 // An Application that is re-created after a move within its cluster adopts the work of the new namespace.
-func TestAdoptsWhatAMoveWithinTheClusterDelivered(t *testing.T) {
+func TestAdoption_keepsTheWorkOfAMoveWithinTheCluster(t *testing.T) {
 	p := newPlace(t)
 	free := anywhere(t, "elsewhere")
 	applying(t, p.cluster)
@@ -240,7 +240,7 @@ func TestAdoptsWhatAMoveWithinTheClusterDelivered(t *testing.T) {
 
 // An Application that is re-created within the grace period keeps its work. Otherwise propagation deletes the
 // work.
-func TestRecreateGrace(t *testing.T) {
+func TestAdoption_endsWithTheGracePeriod(t *testing.T) {
 	first := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
 	p := newPlace(t)
 	app := p.deploy("again")
@@ -366,7 +366,7 @@ func (d *deletions) seen() []string {
 
 // The test re-creates hub Applications repeatedly under the real work agent, with propagation running and
 // stopped. The Applications on the managed cluster are never deleted.
-func TestRecreatedUnderTheAgent(t *testing.T) {
+func TestAdoption_deletesNothingUnderTheWorkAgent(t *testing.T) {
 	const count, rounds = 4, 6
 	p := newPlace(t)
 	there := p.namespace + "-managed"

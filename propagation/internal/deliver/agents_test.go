@@ -49,7 +49,7 @@ func unnamed(a *argocd.Application) {
 
 // A pulled Application stays delivered on a cluster that gets an agent. Its copy is marked so that the agent
 // ignores it. A restart writes nothing.
-func TestPulled_onAClusterWithAnAgent(t *testing.T) {
+func TestArgoCDAgent_ignoresPulledApplications(t *testing.T) {
 	namespace, with := hubWithAgents(t)
 	p, elsewhere := newPlace(t), newPlace(t)
 	first := start(t, with)
@@ -91,7 +91,7 @@ func TestPulled_onAClusterWithAnAgent(t *testing.T) {
 
 // propagation does not deliver an Application with an agent as its destination. An existing copy stays, and a
 // condition reports that, until the principal ignores the Application or the agent is removed.
-func TestNotDeliveredTwice(t *testing.T) {
+func TestArgoCDAgent_preventsASecondDelivery(t *testing.T) {
 	namespace, with := hubWithAgents(t)
 	p := newPlace(t)
 	start(t, with)
@@ -121,7 +121,7 @@ func TestNotDeliveredTwice(t *testing.T) {
 
 // An Application moves to an agent and back by edits on the hub alone. The test removes the finalizer first,
 // so that the deployed resources would stay on the cluster.
-func TestMovesToAnAgentAndBack(t *testing.T) {
+func TestArgoCDAgent_takesAnApplicationAndReturnsIt(t *testing.T) {
 	namespace, with := hubWithAgents(t)
 	p := newPlace(t)
 	agentComes(p, namespace)

@@ -137,7 +137,7 @@ func leaves(work *workv1.ManifestWork) bool {
 
 // propagation is killed with each of its writes, and the next process continues. It delivers, pauses,
 // renames, moves and removes an Application. An existing work delivers the Application at all times.
-func TestApply_killedWithEachWrite(t *testing.T) {
+func TestApply_survivesAKillWithEachWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*argocd.Application)
 		last   func(*workv1.ManifestWork) bool // whether the last version of a deleted work is correct
@@ -234,7 +234,7 @@ func TestApply_killedWithEachWrite(t *testing.T) {
 }
 
 // A restart with unchanged objects writes nothing.
-func TestRestartWritesNothing(t *testing.T) {
+func TestRestart_writesNothing(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
 	var apps []*argocd.Application
@@ -257,7 +257,7 @@ func TestRestartWritesNothing(t *testing.T) {
 	}
 }
 
-func TestDelivers(t *testing.T) {
+func TestDelivery_followsTheApplication(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -273,7 +273,7 @@ func TestDelivers(t *testing.T) {
 	withdrawn(t, app)
 }
 
-func TestKeepsFinalizerUntilRemoved(t *testing.T) {
+func TestDeletion_keepsTheFinalizerUntilTheRemoval(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
@@ -344,7 +344,7 @@ func endingOn(t *testing.T, r *refusing, step decide.Step, release decide.Releas
 }
 
 // If the API server refuses a write for good, propagation continues with the other writes.
-func TestApply_refusedEndStopsNoOther(t *testing.T) {
+func TestApply_continuesAfterARefusedWrite(t *testing.T) {
 	r := &refusing{errs: map[string]error{"a": apierrors.NewForbidden(schema.GroupResource{}, "a", nil)}}
 	a, p := endingOn(t, r, decide.StepDelete, decide.NoRelease)
 	if err := a.apply(t.Context(), p); !apierrors.IsForbidden(err) || !slices.Equal(r.wrote, []string{"delete b"}) {
@@ -354,7 +354,7 @@ func TestApply_refusedEndStopsNoOther(t *testing.T) {
 
 // An abandoned Application is released after its works carry their ending. A write that is refused for good
 // does not delay the release.
-func TestApply_abandonedWaitsForItsWrites(t *testing.T) {
+func TestApply_releasesAfterTheWritesOfTheEnding(t *testing.T) {
 	again, never := apierrors.NewConflict(schema.GroupResource{}, "a", nil), apierrors.NewForbidden(schema.GroupResource{}, "a", nil)
 	for name, c := range map[string]struct {
 		errs map[string]error
@@ -374,7 +374,7 @@ func TestApply_abandonedWaitsForItsWrites(t *testing.T) {
 }
 
 // If the Application no longer exists, a work that waits is not written.
-func TestApply_goneApplication(t *testing.T) {
+func TestApply_writesNothingForAMissingApplication(t *testing.T) {
 	r := &refusing{}
 	a, p := endingOn(t, r, decide.StepWait, decide.NoRelease)
 	p.facts.Application = nil
@@ -384,7 +384,7 @@ func TestApply_goneApplication(t *testing.T) {
 }
 
 // A scheduled check remains scheduled, even after an error that no retry can correct.
-func TestReconcile_resultOf(t *testing.T) {
+func TestResultOf(t *testing.T) {
 	final, failed := reconcile.TerminalError(errors.New("malformed")), errors.New("timeout")
 	for name, c := range map[string]struct {
 		err   error

@@ -64,7 +64,7 @@ func sends(t *testing.T, app *argocd.Application, want, what string) {
 }
 
 // An edited Application delivers the same spec as a new Application, whatever sequence of changes led to it.
-func TestEveryWriteDeliversTheSame(t *testing.T) {
+func TestDelivery_isTheSameAfterAnyEdits(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
 	wanted := map[string]string{}
@@ -132,7 +132,7 @@ func TestEveryWriteDeliversTheSame(t *testing.T) {
 }
 
 // The golden Applications deliver the same manifests, whether they are new or the result of an edit.
-func TestGoldenOnUpdate(t *testing.T) {
+func TestDelivery_isTheSameForGoldenApplications(t *testing.T) {
 	p := newPlace(t)
 	settings := func(o *Options) { o.ArgoCDNamespace = p.namespace }
 	first := start(t, settings)
@@ -263,7 +263,7 @@ func older(c client.Client) client.Client {
 
 // If the API server stores a work in another form, propagation does not write the work again, also after a
 // restart. It still corrects an edit of another writer.
-func TestStoredOtherwise(t *testing.T) {
+func TestDelivery_acceptsAnotherStoredForm(t *testing.T) {
 	first := startWith(t, older)
 	p := newPlace(t)
 	created, updated := p.deploy("created"), p.deploy("updated")
@@ -309,7 +309,7 @@ func TestStoredOtherwise(t *testing.T) {
 }
 
 // propagation delivers large specs and their changes, even if its cache has no room for them.
-func TestDeliver_specsThatTheCacheLeavesOut(t *testing.T) {
+func TestDelivery_includesSpecsThatTheCacheLeavesOut(t *testing.T) {
 	const applications, size = 36, 480 << 10 // 17 MiB
 	p := newPlace(t)
 	running := start(t)

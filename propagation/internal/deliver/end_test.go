@@ -88,7 +88,7 @@ func waitsForAgent(t *testing.T, work *workv1.ManifestWork, carries func(string)
 
 // The agent applies the finalizers of a deleted Application, with or without cascade, before propagation
 // deletes the work. A slow agent or a restart of propagation does not change that.
-func TestDelete_clusterAppliesFinalizersFirst(t *testing.T) {
+func TestDeletion_waitsUntilFinalizersAreApplied(t *testing.T) {
 	cascade := func(raw string) bool { return strings.Contains(raw, argocd.ResourcesFinalizer) }
 	// A running propagation writes the removed finalizer separately. The last write also requests the ending.
 	ends := func(raw string) bool { return !cascade(raw) && strings.Contains(raw, "end-without-cascade") }
@@ -128,7 +128,7 @@ func TestDelete_clusterAppliesFinalizersFirst(t *testing.T) {
 
 // Server-side apply does not remove a finalizer that another field manager owns as well. Argo CD would prune
 // resources that must stay, so propagation waits.
-func TestDelete_withoutCascadeWaitsForTheClustersFinalizers(t *testing.T) {
+func TestDeletion_waitsForFinalizersOfOtherManagers(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
@@ -174,7 +174,7 @@ func TestDelete_withoutCascadeWaitsForTheClustersFinalizers(t *testing.T) {
 }
 
 // A change from orphan to prune takes effect once the agent has applied it.
-func TestDelete_fromOrphanToPruneWaitsForAgent(t *testing.T) {
+func TestDeletion_waitsForTheChangeFromOrphanToPrune(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) {
@@ -196,7 +196,7 @@ func TestDelete_fromOrphanToPruneWaitsForAgent(t *testing.T) {
 }
 
 // An orphan of a paused Application gets its automation back. Later, propagation could not restore it.
-func TestDelete_orphanGetsItsAutomationBack(t *testing.T) {
+func TestOrphan_getsItsAutomationBack(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", automated, func(a *argocd.Application) {
@@ -248,7 +248,7 @@ func TestPermissionLost_isNotDelayedByTenantOrAgent(t *testing.T) {
 
 // The orphan policy of a tenant applies after a lost permission. The delivered Application stays, without its
 // automation.
-func TestPermissionLost_ofAnOrphanLeavesItWithoutAutomation(t *testing.T) {
+func TestPermissionLost_leavesAnOrphanWithoutAutomation(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", automated, func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "orphan" })
@@ -338,7 +338,7 @@ func TestPermissionLost_continuesOnceItsAgentHasApplied(t *testing.T) {
 }
 
 // A pause of the ManagedCluster does not delay a deletion, because the agent can set that pause.
-func TestDelete_isNotDelayedByPauseOfItsCluster(t *testing.T) {
+func TestDeletion_isNotDelayedByPauseOfItsCluster(t *testing.T) {
 	for _, word := range []string{"prune", "abandon"} {
 		t.Run(word, func(t *testing.T) {
 			start(t)
@@ -357,7 +357,7 @@ func TestDelete_isNotDelayedByPauseOfItsCluster(t *testing.T) {
 }
 
 // A narrowed AppProject reaches each existing work, whatever else keeps the work unchanged.
-func TestProject_narrowedReachesWorksThatAreLeftAsTheyAre(t *testing.T) {
+func TestProject_reachesUnchangedWorksOnceNarrowed(t *testing.T) {
 	const wide = `{"sourceNamespaces":["*"],"destinations":[{"namespace":"*","server":"*"}],"sourceRepos":["*"]}`
 	const narrow = `{"sourceNamespaces":["*"],"destinations":[{"namespace":"narrow","server":"https://kubernetes.default.svc"}],"sourceRepos":["*"]}`
 	for name, spoil := range map[string]func(*testing.T, *place, *argocd.Application){
@@ -415,7 +415,7 @@ func TestProject_narrowedReachesWorksThatAreLeftAsTheyAre(t *testing.T) {
 }
 
 // If a pause removes the automation, the agent does not apply a finished operation again.
-func TestPauseSync_doesNotRunAFinishedOperationAgain(t *testing.T) {
+func TestPause_runsNoFinishedOperationAgain(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", automated)

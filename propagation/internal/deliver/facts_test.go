@@ -186,7 +186,7 @@ func workOn(t *testing.T, app *argocd.Application, cluster string, project *argo
 }
 
 // If an object cannot be read, gather returns an error, and does not treat the object as missing.
-func TestGather_whatCannotBeRead(t *testing.T) {
+func TestGather_returnsReadErrors(t *testing.T) {
 	for what, change := range map[string]func(*hubObjects){
 		"Application": func(*hubObjects) {},
 		"Set":         func(*hubObjects) {},
@@ -214,7 +214,7 @@ func TestGather_whatCannotBeRead(t *testing.T) {
 
 // A missing, empty or malformed value removes a permission of an existing work only if the loss is certain.
 // It may remove a permission of the desired delivery, because a refusal removes nothing.
-func TestGather_permission(t *testing.T) {
+func TestGather_removesAPermissionOnlyIfCertain(t *testing.T) {
 	all := decide.Permission{Bound: true, Project: true, Namespace: true}
 	without := func(change func(*decide.Permission)) decide.Permission {
 		p := all
@@ -280,7 +280,7 @@ func TestGather_permission(t *testing.T) {
 	}
 }
 
-func TestGather_binding(t *testing.T) {
+func TestGather_grantsAllClustersWithoutBinding(t *testing.T) {
 	h := settled(t)
 	h.bindings = nil
 	s := &sources{options: Options{Binding: BindingNone}, now: time.Now, ledger: h, refreshes: &refreshes{}}
@@ -292,7 +292,7 @@ func TestGather_binding(t *testing.T) {
 
 // An agent can write any AppProject name into its work. It receives an AppProject only if an Application on
 // its cluster may use it.
-func TestGather_stale(t *testing.T) {
+func TestGather_marksOnlyPermittedProjectsAsStale(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason    string
 		delivered *argocd.AppProject
@@ -348,7 +348,7 @@ func saying(annotations map[string]string) *metav1.PartialObjectMetadata {
 
 // gather reads the annotations of each object from that object. For a deleted ApplicationSet it reads the
 // override from the ledger.
-func TestGather_words(t *testing.T) {
+func TestGather_readsEachAnnotationFromItsObject(t *testing.T) {
 	until := gatherNow.Add(time.Hour)
 	hold := decide.Override{Word: decide.Hold, Until: until}
 	h := settled(t)
@@ -402,7 +402,7 @@ func TestGather_words(t *testing.T) {
 }
 
 // The ledger's notes about works and missing Applications are part of the facts.
-func TestGather_ledger(t *testing.T) {
+func TestGather_includesTheNotesOfTheLedger(t *testing.T) {
 	h := settled(t)
 	note := decide.Note{Known: true, Group: decide.Group{Namespace: "team", Set: "set"}, Allowed: true}
 	h.app, h.gone, h.notes = nil, gatherNow.Add(-time.Minute), map[types.UID]decide.Note{"uid-of-cluster2": note}
@@ -413,7 +413,7 @@ func TestGather_ledger(t *testing.T) {
 }
 
 // The deletion of an Application does not depend on sources that only a delivery needs.
-func TestGather_deleted(t *testing.T) {
+func TestGather_needsNoDeliverySourcesForADeletion(t *testing.T) {
 	for _, what := range []string{"Agent", "Rivals"} {
 		h := settled(t)
 		h.fail = what
@@ -427,7 +427,7 @@ func TestGather_deleted(t *testing.T) {
 }
 
 // A tenant's malformed status is reported as a fact. It delays no removal after a lost permission.
-func TestGather_malformedStatus(t *testing.T) {
+func TestGather_reportsAMalformedStatus(t *testing.T) {
 	h := settled(t)
 	h.app.Status = json.RawMessage(`{"conditions":"none"}`)
 	h.bindings["cluster1"] = binding{}
@@ -438,7 +438,7 @@ func TestGather_malformedStatus(t *testing.T) {
 }
 
 // A rival without a copy counts only if propagation could deliver it.
-func TestGather_rivals(t *testing.T) {
+func TestGather_countsOnlyDeliverableRivals(t *testing.T) {
 	rival := func(change func(*argocd.Application)) *argocd.Application {
 		a := &argocd.Application{
 			ObjectMeta: metav1.ObjectMeta{
@@ -495,7 +495,7 @@ func TestGather_rivals(t *testing.T) {
 
 // If the inherited parts of an AppProject are unknown, no rival with this AppProject counts, in whatever
 // order propagation checks the rivals.
-func TestGather_rivalsOfAnInvalidSetting(t *testing.T) {
+func TestGather_ignoresRivalsOfAnInvalidSetting(t *testing.T) {
 	h := settled(t)
 	h.projects["shop"] = project("shop", "other", "*")
 	for _, name := range []string{"b", "c"} {
@@ -515,7 +515,7 @@ func TestGather_rivalsOfAnInvalidSetting(t *testing.T) {
 }
 
 // If two Applications each desire the identity of the other's copy, they wait for each other.
-func TestGather_rivalsThatWait(t *testing.T) {
+func TestGather_findsRivalsThatWaitForEachOther(t *testing.T) {
 	h := settled(t)
 	other := h.app.DeepCopy()
 	other.Namespace, other.UID = "other", "fedcba9876543210"

@@ -26,7 +26,7 @@ import (
 
 // If a binding returns within the grace period, nothing is removed. The PlacementDecision may have been
 // emptied, deleted, or restored without its status.
-func TestBindingGrace(t *testing.T) {
+func TestBinding_removesNothingWithinTheGracePeriod(t *testing.T) {
 	for name, lose := range map[string]func(*testing.T, *place){
 		"emptied": func(_ *testing.T, p *place) { p.bind() },
 		"deleted": func(t *testing.T, p *place) {
@@ -59,7 +59,7 @@ func TestBindingGrace(t *testing.T) {
 	}
 }
 
-func TestBindingGraceEnds(t *testing.T) {
+func TestBinding_removesTheWorkAfterTheGracePeriod(t *testing.T) {
 	start(t, func(o *Options) { o.BindingGrace = time.Second })
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -71,7 +71,7 @@ func TestBindingGraceEnds(t *testing.T) {
 
 // Once a namespace has lost a former cluster, its work is deleted, even if the new delivery fails.
 // Before that, an invalid setting or a waiting delivery keeps the work.
-func TestOldTargetAfterItsBinding(t *testing.T) {
+func TestMove_removesAnUnboundFormerWork(t *testing.T) {
 	tooLarge := func(a *argocd.Application) {
 		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"guestbook","helm":{"values":"`+strings.Repeat("x", 600*1024)+`"}`, 1))
 	}
@@ -154,7 +154,7 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 
 // propagation reports an invalid optional setting and keeps the delivery unchanged. Without a binding it
 // still removes the delivery.
-func TestInvalidSettingKeepsTheDelivery(t *testing.T) {
+func TestInvalidSetting_keepsTheDelivery(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	app := p.deploy("guestbook")
@@ -177,7 +177,7 @@ func TestInvalidSettingKeepsTheDelivery(t *testing.T) {
 
 // If the Application names an invalid cluster, propagation reports that and keeps an existing copy. A
 // deletion does not wait for such a cluster.
-func TestNoClusterCanBeCalledThat(t *testing.T) {
+func TestInvalidSetting_isReportedForAClusterName(t *testing.T) {
 	for _, target := range []string{"team/cluster", "50%", ".", ".."} {
 		t.Run(target, func(t *testing.T) {
 			start(t)
@@ -245,7 +245,7 @@ func (u unreadable) List(ctx context.Context, list client.ObjectList, opts ...cl
 
 // A deleted Application waits for its work on a terminating ManagedCluster, until the ManagedCluster no
 // longer exists.
-func TestWaitsForATerminatingCluster(t *testing.T) {
+func TestDeletion_waitsForATerminatingCluster(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	other := newCluster(t)
@@ -273,7 +273,7 @@ func TestWaitsForATerminatingCluster(t *testing.T) {
 
 // If an AppProject is deleted, or excludes the namespace, and is re-created within the grace period, nothing
 // is removed.
-func TestProjectGrace(t *testing.T) {
+func TestProject_removesNothingWithinTheGracePeriod(t *testing.T) {
 	for name, lose := range map[string]func(*testing.T, *argocd.AppProject){
 		"edited": func(t *testing.T, project *argocd.AppProject) {
 			edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("others") })

@@ -31,7 +31,7 @@ import (
 
 // Undo reverts a removal: propagation releases the deleted Applications and keeps their works. Re-created
 // Applications adopt the works, and only the owner of a ManifestWork changes.
-func TestGuardUndo(t *testing.T) {
+func TestBudget_revertsARemovalOnUndo(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t, argocd.ResourcesFinalizer)
 	generation := works(t, g.apps[0])[0].Generation
@@ -65,7 +65,7 @@ func TestGuardUndo(t *testing.T) {
 
 // A hold survives restarts, and nothing is removed, reported or written again. Deletions while propagation
 // was down count together.
-func TestGuardSurvivesRestarts(t *testing.T) {
+func TestBudget_keepsAHoldOverRestarts(t *testing.T) {
 	on := guarded(newHubNamespace(t))
 	first := start(t, on)
 	g := generate(t, argocd.ResourcesFinalizer)
@@ -100,7 +100,7 @@ func TestGuardSurvivesRestarts(t *testing.T) {
 }
 
 // Reconciles of held Applications write nothing.
-func TestHeldFleetWritesNothing(t *testing.T) {
+func TestBudget_writesNothingForHeldApplications(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	p := start(t, guarded(hubNamespace))
 	g := generate(t, argocd.ResourcesFinalizer)
@@ -124,7 +124,7 @@ func TestHeldFleetWritesNothing(t *testing.T) {
 }
 
 // A few removals within the limit are allowed, and further ones are held.
-func TestGuardLetsAFewGo(t *testing.T) {
+func TestBudget_allowsAFewRemovals(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
 	g.remove(g.apps[:2]...)
@@ -137,7 +137,7 @@ func TestGuardLetsAFewGo(t *testing.T) {
 
 // An approval in advance holds nothing. A hold applies even to one removal. An invalid value holds, and an
 // Event reports it.
-func TestGuardDecisions(t *testing.T) {
+func TestBudget_followsOverrides(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	start(t, guarded(hubNamespace))
 	t.Run("ahead", func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestGuardDecisions(t *testing.T) {
 
 // The budget does not count abandoned Applications, nor works that OCM removes itself. A missing
 // ManagedCluster removes nothing, because a restore may still create it.
-func TestGuardCounts(t *testing.T) {
+func TestBudget_countsNoAbandonedOrLeavingWorks(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	leave := func(g *generated, finalizers ...string) {
 		cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: g.cluster}}
@@ -209,7 +209,7 @@ func TestGuardCounts(t *testing.T) {
 
 // If the budget cannot store a decision, it allows no removal. Otherwise two leaders could remove twice the
 // limit.
-func TestGuardNeedsItsMemory(t *testing.T) {
+func TestBudget_needsItsMemory(t *testing.T) {
 	var failing atomic.Bool
 	failing.Store(true)
 	asked := make(chan struct{}, 1000)
@@ -252,7 +252,7 @@ func TestGuardNeedsItsMemory(t *testing.T) {
 }
 
 // An allowed removal stays allowed after a restart, because its agent may need a long time.
-func TestBudget_restartKeepsAllowedEnds(t *testing.T) {
+func TestBudget_keepsAllowedRemovalsOverARestart(t *testing.T) {
 	on := guarded(newHubNamespace(t))
 	first := start(t, on)
 	g := generate(t)
@@ -276,7 +276,7 @@ func TestBudget_restartKeepsAllowedEnds(t *testing.T) {
 }
 
 // Held removals of a tenant do not hold removals after a lost permission.
-func TestBudget_tenantDoesNotHoldLostPermissions(t *testing.T) {
+func TestBudget_holdsNoLostPermissionsForATenant(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
 	other := newCluster(t)
@@ -292,7 +292,7 @@ func TestBudget_tenantDoesNotHoldLostPermissions(t *testing.T) {
 
 // A hold of the hub ends for the remaining removals once the other Applications are restored. At most as
 // many remain as each group may lose.
-func TestBudget_hubHoldEndsForTheRest(t *testing.T) {
+func TestBudget_endsTheHoldOfTheHubForTheRest(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)), func(o *Options) {
 		o.Withdrawals.Group, o.Withdrawals.Hub, o.Withdrawals.Window = limit.Limit{Percent: 99, Least: 2}, limit.Limit{Percent: 30, Least: 0}, 20*time.Second
 	})
@@ -314,7 +314,7 @@ func TestBudget_hubHoldEndsForTheRest(t *testing.T) {
 }
 
 // A hold ends by itself once the pending removals are within the limit.
-func TestBudget_holdEndsWithWindow(t *testing.T) {
+func TestBudget_endsAHoldWithItsWindow(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)), func(o *Options) { o.Withdrawals.Window = 20 * time.Second })
 	g := generate(t)
 	g.remove(g.apps[:2]...)
@@ -342,7 +342,7 @@ func (g *generated) awaitRemembered(hubNamespace string) {
 
 // The hold of an ApplicationSet outlives the ApplicationSet, also across a restart, because both are deleted
 // together. Its approval and its pause end with it.
-func TestBudget_holdOutlivesApplicationSet(t *testing.T) {
+func TestBudget_keepsTheHoldOfADeletedApplicationSet(t *testing.T) {
 	for name, c := range map[string]struct {
 		key, value string
 		// condition is the message of its Applications.
@@ -411,7 +411,7 @@ func (g *generated) annotate(key, value string) {
 }
 
 // A hold on the ApplicationSet does not hold removals after a lost permission.
-func TestBudget_revocationIgnoresApplicationSet(t *testing.T) {
+func TestBudget_ignoresTheApplicationSetForLostPermissions(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	start(t, guarded(hubNamespace))
 	g := generate(t)

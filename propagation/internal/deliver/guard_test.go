@@ -214,7 +214,7 @@ func annotate(t *testing.T, o client.Object, value any) {
 
 // The budget holds a removal that is too large as a whole and reports it. It allows the removal once it is
 // approved.
-func TestGuardHolds(t *testing.T) {
+func TestBudget_holdsARemovalOverTheLimit(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	start(t, guarded(hubNamespace))
 	for name, c := range map[string]struct {

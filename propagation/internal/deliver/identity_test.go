@@ -27,7 +27,7 @@ func into(namespace string) func(*argocd.Application) {
 
 // A delivered identity belongs to one Application. When that Application is removed, propagation delivers the
 // next one.
-func TestIdentityBelongsToOne(t *testing.T) {
+func TestIdentity_belongsToOneApplication(t *testing.T) {
 	free := anywhere(t, "argocd", "argocd-two")
 	first := start(t, free)
 	p := newPlace(t)
@@ -63,7 +63,7 @@ func TestIdentityBelongsToOne(t *testing.T) {
 
 // An Application without a namespace annotation claims its identity, too. Of two Applications of one moment,
 // propagation always chooses the same owner.
-func TestIdentityOfBothAtOnce(t *testing.T) {
+func TestIdentity_alwaysGetsTheSameOwner(t *testing.T) {
 	p := newPlace(t)
 	q := newNamespace(t, p)
 	one := p.deploy("shop")
@@ -90,7 +90,7 @@ func TestIdentityOfBothAtOnce(t *testing.T) {
 
 // Two Applications have a work with the same identity, as an earlier version created them. The work of the
 // younger one is deleted once the work of the older one is applied.
-func TestIdentityThatTwoHave(t *testing.T) {
+func TestIdentity_removesTheYoungerOfTwoWorks(t *testing.T) {
 	p := newPlace(t)
 	q := newNamespace(t, p)
 	free := anywhere(t, "argocd")
@@ -127,7 +127,7 @@ func TestIdentityThatTwoHave(t *testing.T) {
 }
 
 // The work of a rival counts even if only the API server has it and the cache does not.
-func TestIdentityOfAnUnseenCopy(t *testing.T) {
+func TestIdentity_countsWorksThatTheCacheLacks(t *testing.T) {
 	p := newPlace(t)
 	q := newNamespace(t, p)
 	frozen := newFreezer("manifestworks")
@@ -156,7 +156,7 @@ func TestIdentityOfAnUnseenCopy(t *testing.T) {
 
 // After a change of identity, the former work stays until the new one is applied. On the same cluster it then
 // ends without cascade, because both works track the same resources.
-func TestMove_formerCopyStaysUntilTheNewOneIsApplied(t *testing.T) {
+func TestMove_keepsTheFormerWorkUntilTheNewOneIsApplied(t *testing.T) {
 	for name, within := range map[string]bool{"within the cluster": true, "to another cluster": false} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
@@ -210,7 +210,7 @@ func TestMove_formerCopyStaysUntilTheNewOneIsApplied(t *testing.T) {
 
 // An Application that is refused for a taken identity keeps its own work. The owner keeps its work as well,
 // although the refused Application is older.
-func TestMove_toATakenIdentityCostsTheMoveOnly(t *testing.T) {
+func TestMove_keepsBothWorksIfTheIdentityIsTaken(t *testing.T) {
 	start(t, anywhere(t, "argocd"))
 	p := newPlace(t)
 	q := newNamespace(t, p)
@@ -238,7 +238,7 @@ func TestMove_toATakenIdentityCostsTheMoveOnly(t *testing.T) {
 }
 
 // If the new cluster refuses the work for the moment, the former work stays.
-func TestMove_toARefusingClusterKeepsTheFormerCopy(t *testing.T) {
+func TestMove_keepsTheFormerWorkIfTheClusterRefuses(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	other := newCluster(t)
@@ -263,7 +263,7 @@ func TestMove_toARefusingClusterKeepsTheFormerCopy(t *testing.T) {
 }
 
 // A mass move within clusters counts as removals of the former copies.
-func TestMove_ofManyCountsAsRemovals(t *testing.T) {
+func TestMove_countsAsARemoval(t *testing.T) {
 	space := newHubNamespace(t)
 	start(t, guarded(space), anywhere(t, "elsewhere"))
 	g := generate(t)

@@ -29,7 +29,7 @@ import (
 
 // Feedback alone enqueues no Application. The first feedback that reports a change as applied ends the
 // measured time of the change.
-func TestAppliedIsTimedWithoutWork(t *testing.T) {
+func TestFeedback_timesAChangeWithoutAReconcile(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	_, r := newReconciler(clients{client: pulled{}, index: manifestcache.NewIndex(indexer(t)), now: func() time.Time { return now }}, nil)
 	work := func(generation, observed int64, note string) *manifestcache.Work {
@@ -102,7 +102,7 @@ func indexer(t *testing.T) toolscache.Indexer {
 }
 
 // The metrics count waiting works by the cause of the wait, and report the longest wait.
-func TestEndings(t *testing.T) {
+func TestEndings_countWaitingWorksByCause(t *testing.T) {
 	now := gatherNow
 	e := &endings{now: func() time.Time { return now }, apps: map[types.NamespacedName][]waitingEnd{}}
 	set := func(app string, fates ...decide.Fate) {

@@ -85,7 +85,7 @@ func tryAnswer(key client.ObjectKey, applied, available metav1.ConditionStatus, 
 // An observed Application is read and compared, and never changed. Neither a change on the hub nor a pause
 // writes the work, and the operation waits. Once the annotation is removed, the same work delivers the
 // Application.
-func TestObserve(t *testing.T) {
+func TestManagementPolicy_observesWithoutWrites(t *testing.T) {
 	p := newPlace(t)
 	start(t)
 	app := p.deploy("shop", adopt("observe"), func(a *argocd.Application) { a.Operation = json.RawMessage(`{"sync":{}}`) })
@@ -136,7 +136,7 @@ func TestObserve(t *testing.T) {
 }
 
 // The deletion budget does not count works that only observe.
-func TestObservedIsNotCounted(t *testing.T) {
+func TestBudget_countsNoObservedApplications(t *testing.T) {
 	start(t, func(o *Options) {
 		o.Withdrawals.Group.Percent, o.Withdrawals.Group.Least = 0, 0
 	})
@@ -155,7 +155,7 @@ func TestObservedIsNotCounted(t *testing.T) {
 }
 
 // An existing Application that must not be taken over is reported with the agent's message.
-func TestAdoptNever(t *testing.T) {
+func TestManagementPolicy_reportsATakeoverConflict(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("shop", adopt("no-takeover"))
@@ -171,7 +171,7 @@ func TestAdoptNever(t *testing.T) {
 	}
 }
 
-func TestAdoptionThatCannotBeFollowed(t *testing.T) {
+func TestManagementPolicy_keepsTheDeliveryIfInvalid(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("shop", adopt("Observe"))
@@ -233,7 +233,7 @@ func stillThere(t *testing.T, app *argocd.Application) {
 
 // Before an orphan is removed, its ending is written once. The work is deleted only after its agent has
 // applied the ending.
-func TestOrphanIsAppliedBeforeTheEnd(t *testing.T) {
+func TestOrphan_isAppliedBeforeTheRemoval(t *testing.T) {
 	start(t)
 	late := func(t *testing.T, app *argocd.Application) { deletionPolicy(t, app, "orphan"); remove(t, app) }
 	for name, end := range map[string]func(*testing.T, *place, *argocd.Application){
@@ -282,7 +282,7 @@ func unlabel(a *argocd.Application) { delete(a.Labels, contract.PullLabel) }
 
 // The policy of an ApplicationSet applies to all its Applications, and their works keep it after the
 // ApplicationSet is deleted. The policy of an Application takes precedence.
-func TestOrphanOfAnApplicationSet(t *testing.T) {
+func TestOrphan_followsTheApplicationSet(t *testing.T) {
 	start(t, func(o *Options) { o.RecreateGrace = 0 })
 	g := generate(t)
 	for _, app := range g.apps[:3] {
@@ -330,7 +330,7 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 }
 
 // The budget does not count orphans, because they keep running. A hold of an operator still applies to them.
-func TestOrphansAreNotCounted(t *testing.T) {
+func TestBudget_countsNoOrphans(t *testing.T) {
 	start(t, func(o *Options) { o.Withdrawals.Group.Percent, o.Withdrawals.Group.Least = 0, 0 })
 	g := generate(t, argocd.ResourcesFinalizer)
 	deletionPolicy(t, g.set, "orphan")
@@ -352,7 +352,7 @@ func TestOrphansAreNotCounted(t *testing.T) {
 
 // An unreachable cluster cannot apply the ending. The user may abandon the hub Application, with an Event.
 // The work is deleted after the cluster has returned and applied the ending.
-func TestOrphanOfALostCluster(t *testing.T) {
+func TestOrphan_waitsForAnUnreachableCluster(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("shop", func(a *argocd.Application) {
@@ -374,7 +374,7 @@ func TestOrphanOfALostCluster(t *testing.T) {
 }
 
 // If the deletion policy is invalid, propagation reports it and removes nothing.
-func TestDeletionPolicy_invalidValueRemovesNothing(t *testing.T) {
+func TestDeletionPolicy_removesNothingIfInvalid(t *testing.T) {
 	start(t)
 	g := generate(t, argocd.ResourcesFinalizer)
 	deletionPolicy(t, g.set, "orphans")

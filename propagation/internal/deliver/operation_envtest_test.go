@@ -100,7 +100,7 @@ func showsOperation(t *testing.T, app *argocd.Application, m *managed) {
 	}
 }
 
-func TestOperationRunsOnce(t *testing.T) {
+func TestOperation_runsOnce(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -125,7 +125,7 @@ func TestOperationRunsOnce(t *testing.T) {
 
 // A pending or running operation stays in the work. If propagation removed it there, the agent would remove
 // it from the Application.
-func TestOperationStaysUntilItHasRun(t *testing.T) {
+func TestOperation_staysUntilItHasRun(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -153,7 +153,7 @@ func TestOperationStaysUntilItHasRun(t *testing.T) {
 	}
 }
 
-func TestTerminate(t *testing.T) {
+func TestOperation_endsOnTermination(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -175,7 +175,7 @@ func TestTerminate(t *testing.T) {
 }
 
 // If the user removes a request before it has run, propagation removes it from the work as well.
-func TestOperationTakenBack(t *testing.T) {
+func TestOperation_isRemovedWithItsRequest(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -216,7 +216,7 @@ func startToCrash(t *testing.T, p *place, n int64, sent bool) (dead *propagation
 
 // propagation crashes at its n-th write and is started again. The write is not sent, or its answer is lost.
 // The operation runs exactly once.
-func TestOperationRunsOnceAcrossCrashes(t *testing.T) {
+func TestOperation_runsOnceAcrossCrashes(t *testing.T) {
 	for _, lost := range []string{"request", "answer"} {
 		for n := int64(1); n <= 5; n++ {
 			t.Run(fmt.Sprintf("%s-%d", lost, n), func(t *testing.T) {

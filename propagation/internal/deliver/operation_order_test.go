@@ -28,7 +28,7 @@ func setPath(t *testing.T, app *argocd.Application, from, to string) {
 }
 
 // An operation or refresh that replaces a running one runs after it.
-func TestReplacedRequestRunsNext(t *testing.T) {
+func TestOperation_runsAfterTheOneItReplaces(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprintf("restart-%t", restart), func(t *testing.T) {
 			first := start(t)
@@ -76,7 +76,7 @@ func TestReplacedRequestRunsNext(t *testing.T) {
 // If an unavailable cluster has not received an operation, a corrected spec does not wait for it. The
 // operation runs once with the corrected spec when the cluster returns. Neither a restart nor a second
 // operation changes that.
-func TestMendedSpecPassesAnUnseenOperation(t *testing.T) {
+func TestOperation_delaysNoSpecOnAnUnavailableCluster(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -130,7 +130,7 @@ func TestMendedSpecPassesAnUnseenOperation(t *testing.T) {
 }
 
 // A changed AppProject reaches a cluster during an operation, and the operation continues.
-func TestProjectPassesAnOperation(t *testing.T) {
+func TestOperation_delaysNoAppProject(t *testing.T) {
 	p := newPlace(t)
 	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "tenant"}, Spec: sourceSpec("before")}
 	p.create(project)

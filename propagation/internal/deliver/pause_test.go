@@ -66,7 +66,7 @@ func change(t *testing.T, app *argocd.Application, path string) {
 
 // A pause on any of the four objects delays changes and is reported. At its end the last state is delivered
 // once. On an ApplicationSet or Namespace, it also delays a removal.
-func TestPause(t *testing.T) {
+func TestPause_delaysChanges(t *testing.T) {
 	start(t)
 	for kind, on := range map[string]func(*generated) client.Object{
 		"Application":    func(g *generated) client.Object { return g.apps[0] },
@@ -119,7 +119,7 @@ func TestPause(t *testing.T) {
 }
 
 // A pause and its end write nothing if nothing has changed.
-func TestPauseWritesNothing(t *testing.T) {
+func TestPause_writesNothing(t *testing.T) {
 	p := start(t)
 	g := generate(t)
 	before := len(p.requests.in(g.namespace, g.cluster))
@@ -141,7 +141,7 @@ func TestPauseWritesNothing(t *testing.T) {
 	}
 }
 
-func TestPauseEndsByItself(t *testing.T) {
+func TestPause_endsByItself(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	pause(t, clusterObject(p.cluster), "delivery")
@@ -151,7 +151,7 @@ func TestPauseEndsByItself(t *testing.T) {
 	says(t, app, policy.WarningCondition, "")
 }
 
-func TestPauseThatCannotBeFollowed(t *testing.T) {
+func TestPause_delaysChangesIfInvalid(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -171,7 +171,7 @@ func TestPauseThatCannotBeFollowed(t *testing.T) {
 
 // A pause of syncs removes the automation from the delivered Application, and nothing else. Its end restores
 // the automation.
-func TestPauseSync(t *testing.T) {
+func TestPause_removesTheAutomation(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) {
@@ -212,7 +212,7 @@ func TestPauseSync(t *testing.T) {
 }
 
 // OCM removes the works of a cluster that is being deleted, even if the cluster is paused.
-func TestPauseDoesNotKeepALeavingCluster(t *testing.T) {
+func TestPause_keepsNoWorkOfALeavingCluster(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -227,7 +227,7 @@ func TestPauseDoesNotKeepALeavingCluster(t *testing.T) {
 
 // The condition counts the pending changes: a new spec, an operation, and a move as one creation and one
 // removal.
-func TestPauseCountsWhatWaits(t *testing.T) {
+func TestPause_countsPendingChanges(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -248,7 +248,7 @@ func TestPauseCountsWhatWaits(t *testing.T) {
 }
 
 // An Event reports an invalid pause on the object that carries it.
-func TestPause_invalidValueIsReported(t *testing.T) {
+func TestPause_reportsAnInvalidValue(t *testing.T) {
 	start(t)
 	g := generate(t)
 	for kind, o := range map[string]client.Object{argocd.ApplicationSetKind: g.set, "Namespace": namespace(g.namespace), "ManagedCluster": clusterObject(g.cluster)} {
@@ -275,7 +275,7 @@ func TestPause_invalidValueIsReported(t *testing.T) {
 
 // A cluster's own ClusterClaim, which its agent copies into the ManagedCluster's status, delays
 // deliveries to that cluster alone. It delays no removal.
-func TestPause_ofTheClusterItselfDelaysDeliveryOnly(t *testing.T) {
+func TestPause_delaysOnlyDeliveriesByClusterClaim(t *testing.T) {
 	p := newPlace(t)
 	start(t)
 	app, deleted := p.deploy("guestbook"), p.deploy("deleted")

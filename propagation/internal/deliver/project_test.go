@@ -19,7 +19,7 @@ import (
 
 // propagation adds the restrictions of the hub's global projects to the delivered AppProject. It updates them
 // after a change of the setting or of a global project, and after a restart with a refused Application.
-func TestGlobalProjectsAreDelivered(t *testing.T) {
+func TestGlobalProjects_areDelivered(t *testing.T) {
 	argo := newPlace(t)
 	options := func(o *Options) { o.ArgoCDNamespace = argo.namespace }
 	first := start(t, options)

@@ -30,7 +30,7 @@ const lanes = 6
 // Users change Applications at random while propagation is restarted or killed. Without an approval, the
 // removals stay within the limit, and each desired Application is delivered. With an approval, the works
 // match the model.
-func TestRandomStepsUnderTheLimit(t *testing.T) {
+func TestRandomSteps_stayWithinTheLimit(t *testing.T) {
 	r, n := steps.Random(t, 160)
 	f := &fleet{t: t, r: r, place: newPlace(t), present: map[string]bool{}, bound: map[string]bool{}, apps: map[string]*argocd.Application{}, ended: map[types.UID]bool{}}
 	f.clusters = []string{f.place.cluster, newCluster(t), newCluster(t)}

@@ -98,7 +98,7 @@ func marker(app *argocd.Application) string {
 	return spec.Source.Path
 }
 
-func TestRandomSteps(t *testing.T) {
+func TestRandomSteps_endWithTheDesiredWorks(t *testing.T) {
 	r, n := steps.Random(t, 300)
 	f := &fleet{t: t, r: r, place: newPlace(t), present: map[string]bool{}, bound: map[string]bool{}, apps: map[string]*argocd.Application{}, limits: func(*Options) {}, ended: map[types.UID]bool{}}
 	f.clusters = []string{f.place.cluster, newCluster(t), newCluster(t)}

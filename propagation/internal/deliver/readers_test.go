@@ -118,7 +118,7 @@ func calls(app *argocd.Application) map[string]func(reader) (found bool, err err
 }
 
 // If the cache or the API server returns an error, no reader reports a missing object.
-func TestReaders_whatCannotBeRead(t *testing.T) {
+func TestReaders_reportNoMissingObjectOnErrors(t *testing.T) {
 	app := settled(t).app
 	work := appcache.Compact(workOn(t, app, "cluster1", nil))
 	other := app.DeepCopy()
@@ -159,7 +159,7 @@ func TestReaders_whatCannotBeRead(t *testing.T) {
 }
 
 // A missing object is no error.
-func TestReaders_missingObjects(t *testing.T) {
+func TestReaders_returnNoErrorForMissingObjects(t *testing.T) {
 	app := settled(t).app
 	gone := answers{apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "x")}
 	fromCache := &cacheReader{cache: gone, direct: gone, index: manifestcache.NewIndex(store{}), options: Options{}}
@@ -177,7 +177,7 @@ func TestReaders_missingObjects(t *testing.T) {
 }
 
 // After each change, both readers return the same facts.
-func TestGather_readersAgree(t *testing.T) {
+func TestReaders_returnTheSameFacts(t *testing.T) {
 	g := newSet(t)
 	argo := anywhere(t, g.namespace)
 	hubNamespace := newHubNamespace(t)

@@ -19,7 +19,7 @@ import (
 
 // RHACM's disabled controllers leave ManifestWorks of the usual name with read-only manifests. propagation
 // changes them into works that deliver.
-func TestTakesOverWorksThatAreReadOnly(t *testing.T) {
+func TestAdoption_takesOverReadOnlyWorks(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("switched-off")
 	raw := fmt.Appendf(nil, `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"namespace":%q,"name":%q},"spec":{}}`, app.Namespace, app.Name)

@@ -112,7 +112,7 @@ const patchesWork, patchesApp = "PATCH manifestworks", "PATCH applications"
 
 // The first write sends the refresh to the managed cluster. The second write removes it from the hub after
 // the cluster has compared. The same refresh again is a new request.
-func TestRefreshTakesTwoWrites(t *testing.T) {
+func TestRefresh_takesTwoWrites(t *testing.T) {
 	for _, word := range []string{"normal", "hard"} {
 		t.Run(word, func(t *testing.T) {
 			running := start(t)
@@ -145,7 +145,7 @@ func TestRefreshTakesTwoWrites(t *testing.T) {
 	}
 }
 
-func TestRefreshWhilePropagationIsDown(t *testing.T) {
+func TestRefresh_survivesADowntime(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -167,7 +167,7 @@ func TestRefreshWhilePropagationIsDown(t *testing.T) {
 
 // propagation crashes at either write, before or after sending it. The refresh is not lost, and runs at most
 // twice.
-func TestRefreshAcrossCrashes(t *testing.T) {
+func TestRefresh_survivesCrashes(t *testing.T) {
 	for _, lost := range []string{"request", "answer"} {
 		for n := int64(1); n <= 2; n++ {
 			t.Run(fmt.Sprintf("%s-%d", lost, n), func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestRefreshAcrossCrashes(t *testing.T) {
 
 // After a restart, a finished refresh in the work may belong to an earlier request. propagation removes a
 // request only after it has sent a refresh for it.
-func TestRefreshIsNotTakenForTheOneBefore(t *testing.T) {
+func TestRefresh_isNotConfusedWithAnEarlierOne(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -226,7 +226,7 @@ func TestRefreshIsNotTakenForTheOneBefore(t *testing.T) {
 
 // A second push during a refresh changes nothing, as in Argo CD. A request with another word replaces the
 // refresh at once, even if the cluster does not answer.
-func TestRefreshTwice(t *testing.T) {
+func TestRefresh_isReplacedByAnotherWordAtOnce(t *testing.T) {
 	running := start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -245,7 +245,7 @@ func TestRefreshTwice(t *testing.T) {
 }
 
 // Neither an edit nor an operation waits for a refresh that the cluster has not answered.
-func TestNothingWaitsForARefresh(t *testing.T) {
+func TestRefresh_delaysNothing(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -276,7 +276,7 @@ func TestNothingWaitsForARefresh(t *testing.T) {
 
 // A pause keeps a new refresh on the hub. propagation removes a running refresh once it is finished, so that
 // it does not answer the next request.
-func TestRefreshOfAPausedApplication(t *testing.T) {
+func TestRefresh_waitsForTheEndOfAPause(t *testing.T) {
 	for _, word := range []string{"delivery", "sync"} {
 		t.Run(word, func(t *testing.T) {
 			start(t)
@@ -310,7 +310,7 @@ func TestRefreshOfAPausedApplication(t *testing.T) {
 
 // If the removal of an Application is held or finished, the hub keeps a requested refresh until the
 // Application is delivered again.
-func TestRefresh_ofARemovedApplication(t *testing.T) {
+func TestRefresh_waitsForTheNextDelivery(t *testing.T) {
 	running := start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
 	app := g.apps[0]
@@ -342,7 +342,7 @@ func TestRefresh_ofARemovedApplication(t *testing.T) {
 }
 
 // propagation completes a refresh that an earlier version has claimed.
-func TestRefreshOfAnEarlierVersion(t *testing.T) {
+func TestRefresh_completesAClaimOfAnEarlierVersion(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("guestbook")
 	first := start(t)
@@ -362,7 +362,7 @@ func TestRefreshOfAnEarlierVersion(t *testing.T) {
 }
 
 // If the cache does not show the removal of a refresh yet, propagation does not send the refresh again.
-func TestRefreshIsNotSentAgainByAStaleCache(t *testing.T) {
+func TestRefresh_isNotSentAgainByAStaleCache(t *testing.T) {
 	frozen := newFreezer("applications")
 	startFrozen(t, frozen)
 	p := newPlace(t)
@@ -389,7 +389,7 @@ func TestRefreshIsNotSentAgainByAStaleCache(t *testing.T) {
 
 // The refresh leaves the hub after the resulting status is written, because Argo CD's clients wait for that.
 // Annotations that clients set with the refresh are removed with it.
-func TestRefreshLeavesAfterItsStatus(t *testing.T) {
+func TestRefresh_isRemovedAfterItsStatus(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")

@@ -141,7 +141,7 @@ func (r *requests) ended(request *http.Request, done bool) {
 }
 
 // An Application that is read after the removal of its refresh may be an older version.
-func TestRefreshes_ofAnApplication(t *testing.T) {
+func TestRefreshes_recognizeAnOlderVersion(t *testing.T) {
 	key := types.NamespacedName{Namespace: "team", Name: "app"}
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "app", errors.New("changed"))
 	for name, c := range map[string]struct {

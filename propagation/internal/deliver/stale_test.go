@@ -27,7 +27,7 @@ import (
 )
 
 // A work ends according to its state in the API server, not according to an older state in the cache.
-func TestEnd_restsOnTheAPIServer(t *testing.T) {
+func TestStaleCache_doesNotDecideTheEnding(t *testing.T) {
 	p := newPlace(t)
 	frozen := newFreezer("manifestworks")
 	startFrozen(t, frozen)
@@ -52,7 +52,7 @@ func TestEnd_restsOnTheAPIServer(t *testing.T) {
 
 // An outdated cache of PlacementDecisions removes nothing, because the API server does not confirm the
 // removal.
-func TestStaleFactsRemoveNothing(t *testing.T) {
+func TestStaleCache_removesNothing(t *testing.T) {
 	// Only objects of this test are outdated. Otherwise the deletion budget would hold everything.
 	for name, stale := range map[string]func(*place, client.Object, client.ObjectList) error{
 		"decisions": func(p *place, _ client.Object, list client.ObjectList) error {
@@ -123,7 +123,7 @@ func TestStaleFactsRemoveNothing(t *testing.T) {
 
 // propagation does not release an Application while the API server has a work that the cache does not have
 // yet.
-func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
+func TestStaleCache_delaysTheRelease(t *testing.T) {
 	p := newPlace(t)
 	frozen := newFreezer("manifestworks")
 	startFrozen(t, frozen)
@@ -153,7 +153,7 @@ func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
 }
 
 // propagation does not delete a work for a target that the user has already reverted.
-func TestStaleTargetRemovesNothing(t *testing.T) {
+func TestStaleCache_removesNothingForARevertedTarget(t *testing.T) {
 	p := newPlace(t)
 	other := newCluster(t)
 	p.bind(p.cluster, other)
@@ -220,7 +220,7 @@ func TestStaleTargetRemovesNothing(t *testing.T) {
 }
 
 // If a work was deleted a moment ago, the failed patch is not reported. propagation creates a new work.
-func TestDeletedUnderThePatch(t *testing.T) {
+func TestStaleCache_reportsNoPatchOfADeletedWork(t *testing.T) {
 	p := newPlace(t)
 	frozen := newFreezer("manifestworks")
 	running := startFrozen(t, frozen)
@@ -253,7 +253,7 @@ func TestDeletedUnderThePatch(t *testing.T) {
 // Works of rendered mode belong to the hub's Argo CD. propagation never writes or deletes them, whatever
 // labels and annotations they have. Some works of the test claim to carry an existing or missing Application,
 // and one delivers an Application of that name.
-func TestRenderedWorksAreLeftAlone(t *testing.T) {
+func TestRendered_staysUnchanged(t *testing.T) {
 	p := newPlace(t)
 	app := p.app("payments")
 	manifest := fmt.Sprintf(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"namespace":%q,"name":"payments"},"spec":{}}`, p.namespace)

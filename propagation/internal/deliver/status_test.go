@@ -66,7 +66,7 @@ func TestStatus_reportsReasonAndRemovesIt(t *testing.T) {
 	}
 }
 
-func TestDeliversWhenTheClusterComes(t *testing.T) {
+func TestDelivery_waitsForTheCluster(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	late := fmt.Sprintf("late-%d", serial.Add(1))
@@ -79,7 +79,7 @@ func TestDeliversWhenTheClusterComes(t *testing.T) {
 	says(t, app, policy.ErrorCondition, "")
 }
 
-func TestLocalClusterIsNoTarget(t *testing.T) {
+func TestLocalCluster_isNoTarget(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -90,7 +90,7 @@ func TestLocalClusterIsNoTarget(t *testing.T) {
 	withdrawn(t, app)
 }
 
-func TestTooLarge(t *testing.T) {
+func TestTooLarge_keepsTheDelivery(t *testing.T) {
 	start(t, func(o *Options) { o.SizeLimit = 2000 })
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) {
@@ -118,7 +118,7 @@ func TestTooLarge(t *testing.T) {
 
 // The cache does not keep a spec that is too large. propagation does not replace the delivered spec by the
 // rest.
-func TestTooLarge_specAloneIsNotDelivered(t *testing.T) {
+func TestTooLarge_deliversNoPartOfASpec(t *testing.T) {
 	start(t, func(o *Options) { o.SizeLimit = 3000 })
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -135,7 +135,7 @@ func TestTooLarge_specAloneIsNotDelivered(t *testing.T) {
 	says(t, app, policy.ErrorCondition, "")
 }
 
-func TestRefusedByTheAPIServer(t *testing.T) {
+func TestStatus_reportsARefusalOfTheAPIServer(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	bare := fmt.Sprintf("bare-%d", serial.Add(1)) // a ManagedCluster without its namespace

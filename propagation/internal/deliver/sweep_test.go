@@ -79,7 +79,7 @@ func TestValidate(t *testing.T) {
 }
 
 // If a work loses its label, propagation restores the label, and creates no second work.
-func TestLabelIsPutBack(t *testing.T) {
+func TestLabels_areRestored(t *testing.T) {
 	p := newPlace(t)
 	first := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
 	app, kept := p.deploy("unlabelled"), p.deploy("adopted")
@@ -111,7 +111,7 @@ func TestLabelIsPutBack(t *testing.T) {
 }
 
 // The deletion of an Application also finds a work without the label.
-func TestUnlabelledWorkIsRemovedAndWaitedFor(t *testing.T) {
+func TestLabels_areNotNeededForADeletion(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	app := p.deploy("unlabelled", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
@@ -134,7 +134,7 @@ func TestUnlabelledWorkIsRemovedAndWaitedFor(t *testing.T) {
 
 // If a work loses its label during the deletion of its Application, propagation restores the label, whatever
 // the work's name is.
-func TestUnlabelledWhileItIsDeleted(t *testing.T) {
+func TestLabels_areRestoredDuringADeletion(t *testing.T) {
 	start(t, func(o *Options) { o.RecreateGrace = time.Hour })
 	finalizer := func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} }
 	for name, again := range map[string]bool{"made": false, "remade": true} { // the work of a re-created Application keeps the name of the earlier UID
@@ -177,7 +177,7 @@ func TestUnlabelledWhileItIsDeleted(t *testing.T) {
 
 // propagation finds works that lost their label while it was down, even with the name of an earlier UID. It
 // creates no second work, and a deletion waits for them.
-func TestUnlabelledWhileNobodyWatched(t *testing.T) {
+func TestLabels_areRestoredAfterADowntime(t *testing.T) {
 	p := newPlace(t)
 	first := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
 	kept, again, ended := p.deploy("kept"), p.deploy("again"), p.deploy("ended")
@@ -216,7 +216,7 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 
 // If the label of a work cannot be restored, its Application reports that. This delays neither the start nor
 // other works.
-func TestLabels_aWorkThatCannotBePatchedCostsItselfOnly(t *testing.T) {
+func TestLabels_delayNoOtherWorkIfRefused(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	refused, restored := p.deploy("refused"), p.deploy("restored")
@@ -241,7 +241,7 @@ func TestLabels_aWorkThatCannotBePatchedCostsItselfOnly(t *testing.T) {
 
 // While propagation restores labels, it delivers other Applications. An Application waits only if it desires
 // the identity of a work without a label.
-func TestLabels_othersAreDeliveredMeanwhile(t *testing.T) {
+func TestLabels_delayNoOtherApplication(t *testing.T) {
 	free := anywhere(t, "argocd")
 	first := start(t, free)
 	p := newPlace(t)
@@ -280,7 +280,7 @@ func TestLabels_othersAreDeliveredMeanwhile(t *testing.T) {
 
 // The agent of a cluster may write any Application name into its works. Applications on other clusters do not
 // wait for such works.
-func TestLabels_anotherClustersAgentHoldsUpNothing(t *testing.T) {
+func TestLabels_delayNothingOnOtherClusters(t *testing.T) {
 	p, q := newPlace(t), newPlace(t)
 	first := start(t)
 	victim, other := p.deploy("same", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} }), q.deploy("same")

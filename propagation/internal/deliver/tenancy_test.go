@@ -43,7 +43,7 @@ func sourceSpec(namespaces ...string) json.RawMessage {
 
 // An Application outside the Argo CD namespace may use an AppProject only while the AppProject admits its
 // namespace. propagation checks that on creation, on update and after a restart.
-func TestProjectOfOthers(t *testing.T) {
+func TestProject_isUsedOnlyIfItAdmitsTheNamespace(t *testing.T) {
 	p, argo := newPlace(t), argoCD(t)
 	settings := func(o *Options) { o.ArgoCDNamespace = argo.namespace }
 	first := start(t, settings)
@@ -96,7 +96,7 @@ func TestProjectOfOthers(t *testing.T) {
 
 // Before propagation removes a delivery because of an AppProject, it reads the AppProject from the API
 // server.
-func TestProjectIsReadLive(t *testing.T) {
+func TestProject_isReadFromTheAPIServer(t *testing.T) {
 	p, argo := newPlace(t), argoCD(t)
 	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: "platform"}, Spec: sourceSpec("team-*")}
 	argo.create(project)
@@ -130,7 +130,7 @@ func (c countProjects) Get(ctx context.Context, key client.ObjectKey, o client.O
 
 // propagation does not deliver a user's values for the annotations that propagation sets: the hub
 // Application, its ApplicationSet, and the request.
-func TestMarksOfOthersAreNotDelivered(t *testing.T) {
+func TestDelivery_excludesReservedAnnotations(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	marks := map[string]string{
@@ -175,7 +175,7 @@ func TestMarksOfOthersAreNotDelivered(t *testing.T) {
 
 // propagation does not deliver a finalizer that no controller of a managed cluster removes, on creation or
 // update.
-func TestForeignFinalizersStayOnTheHub(t *testing.T) {
+func TestDelivery_excludesForeignFinalizers(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	finalizers := func(a *argocd.Application) {
@@ -200,7 +200,7 @@ func TestForeignFinalizersStayOnTheHub(t *testing.T) {
 // An agent may change the works in its own namespace, and name another tenant's Application there. Such
 // a change neither delays the deletion of that Application nor deletes a work. propagation corrects the
 // change.
-func TestHostileAgentReachesNobody(t *testing.T) {
+func TestHostileAgent_affectsNoOtherTenant(t *testing.T) {
 	running := start(t)
 	victim, evil := newPlace(t), newPlace(t)
 	app := victim.deploy("payments", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
@@ -252,7 +252,7 @@ func TestHostileAgentReachesNobody(t *testing.T) {
 }
 
 // A hostile agent cannot make propagation release an Application of the hub's own Argo CD.
-func TestHostileAgentReleasesNobody(t *testing.T) {
+func TestHostileAgent_releasesNoApplication(t *testing.T) {
 	first := start(t)
 	evil := newPlace(t)
 	hubs := evil.deploy("hubs-own", func(a *argocd.Application) {
@@ -278,7 +278,7 @@ func windowsSpec(windows string) json.RawMessage {
 
 // propagation does not deliver the sync windows of the default project. An Application that one of them
 // selects has a warning, in the Argo CD namespace and outside it. Other Applications have none.
-func TestWindowsOfTheDefaultProject(t *testing.T) {
+func TestWindows_warnAboutTheDefaultProject(t *testing.T) {
 	argo, team := newPlace(t), newPlace(t)
 	start(t, func(o *Options) { o.ArgoCDNamespace = argo.namespace })
 	here, there := argo.deploy("here"), team.deploy("there")
@@ -300,7 +300,7 @@ func TestWindowsOfTheDefaultProject(t *testing.T) {
 
 // In a delivered AppProject, the sync windows of the cluster also name it as its own Argo CD does. The
 // delivered AppProject follows the hub's AppProject.
-func TestWindowsAreDelivered(t *testing.T) {
+func TestWindows_areDelivered(t *testing.T) {
 	argo := newPlace(t)
 	start(t, func(o *Options) { o.ArgoCDNamespace = argo.namespace })
 	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: "windowed"}, Spec: windowsSpec(`[{"kind":"deny","clusters":["` + argo.cluster + `"]}]`)}

@@ -44,7 +44,7 @@ func pruned(t *testing.T, work *workv1.ManifestWork) {
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 }
 
-func TestRemoves(t *testing.T) {
+func TestRemoval_followsEachCause(t *testing.T) {
 	start(t)
 	cases := map[string]func(*testing.T, *place, *argocd.Application){
 		"deleted": func(t *testing.T, _ *place, a *argocd.Application) { remove(t, a) },
@@ -76,7 +76,7 @@ func TestRemoves(t *testing.T) {
 	}
 }
 
-func TestBindingComesBack(t *testing.T) {
+func TestBinding_deliversAgainOnceRestored(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook")
@@ -89,7 +89,7 @@ func TestBindingComesBack(t *testing.T) {
 	says(t, app, policy.ErrorCondition, "")
 }
 
-func TestBindingNone(t *testing.T) {
+func TestBinding_isNotNeededWithNone(t *testing.T) {
 	start(t, func(o *Options) { o.Binding = BindingNone })
 	p := newPlace(t)
 	p.bind()
@@ -98,7 +98,7 @@ func TestBindingNone(t *testing.T) {
 
 // propagation creates the new copy before it deletes the old one. It releases the Application after both are
 // gone.
-func TestRetarget(t *testing.T) {
+func TestMove_createsTheNewWorkFirst(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	other := newCluster(t)
@@ -127,7 +127,7 @@ func TestRetarget(t *testing.T) {
 	withdrawn(t, app)
 }
 
-func TestRemoves_whatWasDeletedWhileDown(t *testing.T) {
+func TestRemoval_continuesAfterADowntime(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
 	other := newCluster(t)
@@ -147,7 +147,7 @@ func TestRemoves_whatWasDeletedWhileDown(t *testing.T) {
 	delivered(t, moved, other)
 }
 
-func TestReleases_ifTheClusterIsDeleted(t *testing.T) {
+func TestRelease_followsTheDeletionOfTheCluster(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer, "example.com/own"} })
@@ -168,7 +168,7 @@ func TestReleases_ifTheClusterIsDeleted(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
 }
 
-func TestAbandon(t *testing.T) {
+func TestAbandon_releasesTheApplication(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer + "/background"} })
@@ -192,7 +192,7 @@ func TestAbandon(t *testing.T) {
 
 // propagation releases a deleted Application after its removal, because the hub's own Argo CD skips the
 // Application.
-func TestReleases_afterRemoval(t *testing.T) {
+func TestRelease_followsTheRemoval(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
@@ -204,7 +204,7 @@ func TestReleases_afterRemoval(t *testing.T) {
 }
 
 // propagation removes only Argo CD's finalizers. Other writers remove their own finalizers.
-func TestReleasesArgoCDsFinalizersOnly(t *testing.T) {
+func TestRelease_removesOnlyFinalizersOfArgoCD(t *testing.T) {
 	const others = "hub.example.com/guard"
 	start(t)
 	p := newPlace(t)
@@ -228,7 +228,7 @@ func TestReleasesArgoCDsFinalizersOnly(t *testing.T) {
 }
 
 // An Application that was never pulled keeps its finalizer.
-func TestLeavesOthersFinalizers(t *testing.T) {
+func TestRelease_ignoresApplicationsThatAreNotPulled(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	other := p.deploy("hubs-own", func(a *argocd.Application) {
@@ -244,7 +244,7 @@ func TestLeavesOthersFinalizers(t *testing.T) {
 
 // If an object cannot be read, propagation does not treat it as deleted. It removes nothing while the API
 // server returns errors, and continues after that.
-func TestRemoves_nothingAfterAReadError(t *testing.T) {
+func TestRemoval_waitsWhileReadsFail(t *testing.T) {
 	var failing atomic.Bool
 	asked := make(chan struct{}, 1000)
 	startReading(t, func(c client.Client) client.Client {

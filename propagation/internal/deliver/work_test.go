@@ -40,7 +40,7 @@ func stranger(namespace, name string, annotations map[string]string) *workv1.Man
 
 // If a foreign ManifestWork has the name of a work, propagation uses another name, and does not change the
 // foreign one.
-func TestNameTaken(t *testing.T) {
+func TestNameTaken_choosesAnotherName(t *testing.T) {
 	first := start(t)
 	first.stop() // so that the foreign work exists first
 	p := newPlace(t)
@@ -79,7 +79,7 @@ func TestNameTaken(t *testing.T) {
 
 // Labels and annotations of other writers stay on the work. propagation corrects changes of the fields that
 // it writes.
-func TestForeignMarksStay(t *testing.T) {
+func TestWork_keepsFieldsOfOtherWriters(t *testing.T) {
 	p := start(t)
 	at := newPlace(t)
 	app := at.deploy("guestbook")
@@ -114,7 +114,7 @@ func TestForeignMarksStay(t *testing.T) {
 
 // The work delivers the AppProject. An edit of the AppProject reaches every work that carries it, and no
 // other.
-func TestProjectTravels(t *testing.T) {
+func TestProject_reachesEveryWorkThatCarriesIt(t *testing.T) {
 	p := newPlace(t)
 	project := &argocd.AppProject{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "tenant"},
@@ -155,7 +155,7 @@ func TestProjectTravels(t *testing.T) {
 }
 
 // propagation retries every failed write until it succeeds.
-func TestTriesAgain(t *testing.T) {
+func TestRetry_repeatsEveryFailedWrite(t *testing.T) {
 	gr := schema.GroupResource{Group: "work.open-cluster-management.io", Resource: "manifestworks"}
 	for name, err := range map[string]error{
 		"conflict":  apierrors.NewConflict(gr, "x", errors.New("changed")),
@@ -228,7 +228,7 @@ func TestControllerOptions_boundRetries(t *testing.T) {
 }
 
 // An Application name of maximal length results in a valid work.
-func TestLongNames(t *testing.T) {
+func TestDelivery_acceptsTheLongestName(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy(strings.Repeat("a", 253))

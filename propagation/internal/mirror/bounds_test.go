@@ -36,7 +36,7 @@ func largestPatch(largest *atomic.Int64) func(client.WithWatch) client.Client {
 
 // The hub Application shows the values of a hostile cluster in short form. They never prevent the report of
 // the other values. Each case replaces a healthy status, and a healthy status replaces it.
-func TestHostileCluster(t *testing.T) {
+func TestHostileCluster_preventsNoOtherValue(t *testing.T) {
 	mega := strings.Repeat("x", 1<<20)
 	base := []string{"healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "53e28ff2"}
 	many := base
@@ -84,7 +84,7 @@ func TestHostileCluster(t *testing.T) {
 }
 
 // The Application's condition contains the message of the ManagedCluster's condition in short form.
-func TestHostileClusterCondition(t *testing.T) {
+func TestHostileCluster_getsAShortCondition(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster()
@@ -103,7 +103,7 @@ func TestHostileClusterCondition(t *testing.T) {
 }
 
 // A failed apply is reported with a short reason, however many manifests failed.
-func TestHostileApplyFailure(t *testing.T) {
+func TestHostileCluster_getsAShortApplyFailure(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster()

@@ -97,7 +97,7 @@ func TestDelay(t *testing.T) {
 }
 
 // The memory keeps nothing about an Application that has nothing to wait for, or no longer exists.
-func TestMemory(t *testing.T) {
+func TestMemory_forgetsSettledApplications(t *testing.T) {
 	var m memory
 	app, now := types.NamespacedName{Namespace: "a", Name: "b"}, time.Unix(1_000_000, 0)
 	e, _ := delay(entry{}, facts{initial: true}, now)

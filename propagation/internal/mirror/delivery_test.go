@@ -63,7 +63,7 @@ func startBoth(t *testing.T, options Options, wrap func(client.WithWatch) client
 }
 
 // A change that delivery delays or refuses is not shown as done until it is delivered and compared.
-func TestChangeThatDeliveryKeepsBack(t *testing.T) {
+func TestChange_isNotDoneWhileDelayedOrRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		pause string
 		size  int // of a value in the spec

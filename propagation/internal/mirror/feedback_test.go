@@ -18,7 +18,7 @@ import (
 
 // One Application passes from delivery to an error and back, with the reports of a real agent. The hub's real
 // CRD accepts every step.
-func TestFeedbackReachesTheApplication(t *testing.T) {
+func TestStatus_followsTheReportsOfTheAgent(t *testing.T) {
 	owners := map[string]func(*argocd.Application){
 		"standalone": func(*argocd.Application) {},
 		"generated": func(a *argocd.Application) {
@@ -67,7 +67,7 @@ func TestFeedbackReachesTheApplication(t *testing.T) {
 }
 
 // Status fields of other writers stay.
-func TestOthersStatusStays(t *testing.T) {
+func TestStatus_keepsFieldsOfOtherWriters(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster().Name
@@ -104,7 +104,7 @@ func TestOthersStatusStays(t *testing.T) {
 
 // A client removes the state of the last operation when it requests the next one. The mirror does not restore
 // that state while the operation waits. By default, it writes nothing before the operation begins.
-func TestOperationStateStaysRemoved(t *testing.T) {
+func TestOperation_restoresNoRemovedState(t *testing.T) {
 	t.Run("the rest is shown meanwhile", func(t *testing.T) { removed(t, Options{CompareGrace: time.Millisecond}, "Unknown/Synced@53e28ff2") })
 	t.Run("the rest is shown with it", func(t *testing.T) {
 		if writes := removed(t, Options{CompareGrace: time.Hour}, "Healthy/@"); writes != 1 {

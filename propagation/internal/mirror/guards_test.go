@@ -44,7 +44,7 @@ func patchChecker(check func(patch map[string]json.RawMessage, version string)) 
 }
 
 // Every patch names the version of the Application that was read, and changes only the status.
-func TestPatchesAreConditional(t *testing.T) {
+func TestWrite_isConditional(t *testing.T) {
 	f := newFleet(t)
 	var blind, wide, patches atomic.Int64
 	start(t, Options{}, patchChecker(func(patch map[string]json.RawMessage, version string) {
@@ -72,7 +72,7 @@ func TestPatchesAreConditional(t *testing.T) {
 }
 
 // A stale cache loses nothing that another client wrote meanwhile.
-func TestStaleCacheLosesNothing(t *testing.T) {
+func TestStaleCache_losesNoWriteOfOthers(t *testing.T) {
 	const others = `{"type":"PullDeliveryWarning","message":"of another controller","lastTransitionTime":"2026-11-20T08:00:00Z"}`
 	cases := map[string]struct {
 		reason    string
@@ -151,7 +151,7 @@ func TestStaleCacheLosesNothing(t *testing.T) {
 }
 
 // After an outage of any length, the mirror retries every status within the longest wait.
-func TestOutageIsOverWhenItEnds(t *testing.T) {
+func TestRetry_followsAnOutageOfAnyLength(t *testing.T) {
 	const failures = 30 // controller-runtime's own waits for this many failures take a day
 	f := newFleet(t)
 	var left atomic.Int64
@@ -177,7 +177,7 @@ func TestOutageIsOverWhenItEnds(t *testing.T) {
 }
 
 // The default backoff waits at most the documented half minute.
-func TestDefaultBackoff(t *testing.T) {
+func TestRetry_waitsAtMostHalfAMinute(t *testing.T) {
 	o := Options{}.withDefaults()
 	request := reconcile.Request{NamespacedName: types.NamespacedName{Name: "a"}}
 	var longest time.Duration

@@ -31,7 +31,7 @@ func measured(t *testing.T) (stale float64, timed uint64) {
 	return stale, timed
 }
 
-func TestMetrics(t *testing.T) {
+func TestMetrics_countUnreachableClustersAndFeedback(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster()

@@ -19,7 +19,7 @@ import (
 
 // The hub shows the revisions of several sources, and of the last operation, as the managed cluster does. The
 // ApplicationSet controller reads the former. They are removed with the sources.
-func TestRevisionsReachTheApplication(t *testing.T) {
+func TestStatus_showsTheRevisions(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster().Name
@@ -50,7 +50,7 @@ func TestRevisionsReachTheApplication(t *testing.T) {
 }
 
 // A condition names the first resource that prevents Synced and Healthy, until the resource is fixed.
-func TestFirstResourceIsNamed(t *testing.T) {
+func TestStatus_namesTheFirstFailingResource(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster().Name
@@ -69,7 +69,7 @@ func TestFirstResourceIsNamed(t *testing.T) {
 // The time of the managed cluster's last comparison costs no separate write, except for the first
 // one after an operation. Without that, Argo CD's notifications controller on the hub sends nothing
 // about the operation.
-func TestStatusPatch_saysWhenItWasCompared(t *testing.T) {
+func TestStatusPatch_reportsTheTimeOfTheComparison(t *testing.T) {
 	observed := status.Observation{
 		Health: argocd.HealthHealthy, Sync: argocd.SyncSynced, Revision: "a", Reported: true, ReconciledAt: "2036-11-20T09:00:00Z",
 		Operation: contract.OperationFeedback{Phase: argocd.OperationSucceeded, StartedAt: "2036-11-20T09:30:00Z", FinishedAt: "2036-11-20T09:31:00Z"},

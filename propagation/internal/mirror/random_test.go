@@ -75,7 +75,7 @@ func (f *random) model() map[string]string {
 
 // Users, agents and failures act in random order. In the end each Application shows its cluster's last
 // report, and a restart writes nothing more.
-func TestRandomSteps(t *testing.T) {
+func TestRandomSteps_endWithTheLastReports(t *testing.T) {
 	r, n := steps.Random(t, 400)
 	f := &random{fleet: newFleet(t), r: r, away: map[string]bool{}, apps: map[string]*pulled{}}
 	for range 3 {

@@ -16,7 +16,7 @@ import (
 
 // The status of a rendered Application belongs to the hub's Argo CD. A work of rendered mode does not count
 // for a pulled Application, whatever its annotations name.
-func TestRenderedIsNotMirrored(t *testing.T) {
+func TestRendered_isNotMirrored(t *testing.T) {
 	f := newFleet(t)
 	cluster := f.cluster()
 	pulled, waiting := f.app("pulled", cluster.Name), f.app("waiting", cluster.Name) // pulled gets its own work, waiting has none

@@ -38,7 +38,7 @@ func without(pairs []string, names ...string) []string {
 
 // Argo CD clears the operation state for some 70 ms when the next operation starts, and the revision when it
 // cannot compare. The hub never shows these gaps.
-func TestSetWork_fillsTransientGaps(t *testing.T) {
+func TestStatus_fillsTransientGaps(t *testing.T) {
 	f := newFleet(t)
 	writes, _ := start(t, Options{}, nil)
 	cluster := f.cluster().Name
@@ -72,7 +72,7 @@ func TestSetWork_fillsTransientGaps(t *testing.T) {
 
 // The managed cluster's clock may be wrong by years. A value that is missing for a moment stays on the hub.
 // The operation of the former cluster is removed, even if propagation was down during the move.
-func TestOtherClocks(t *testing.T) {
+func TestStatus_ignoresTheClockOfTheCluster(t *testing.T) {
 	for clock, started := range map[string]string{"behind": "2006-01-02T15:04:05Z", "ahead": "2096-01-02T15:04:05Z"} {
 		t.Run(clock, func(t *testing.T) {
 			f := newFleet(t)
@@ -99,7 +99,7 @@ func TestOtherClocks(t *testing.T) {
 
 // After a user terminates an operation on the hub, the status shows Terminating until the managed cluster
 // reports the end.
-func TestTerminatingStays(t *testing.T) {
+func TestOperation_showsTerminatingUntilItsEnd(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster().Name
@@ -165,7 +165,7 @@ func TestFirstStatus_isTheClusters(t *testing.T) {
 
 // While a large fleet is being delivered, its Applications are not shown as Unknown, because these writes
 // would delay the delivery. The last silent ones are shown as Unknown once the others have reported.
-func TestFirstStatus_ofMany(t *testing.T) {
+func TestFirstStatus_waitsForALargeFleet(t *testing.T) {
 	const others = 3000
 	begun := time.Unix(1_000_000, 0)
 	for name, c := range map[string]struct {

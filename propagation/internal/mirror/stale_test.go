@@ -26,7 +26,7 @@ import (
 func errNot(s *hubStatus) error { return fmt.Errorf("status is %s, %q", s.short(), s.Health.Message) }
 
 // An unavailable cluster makes its Applications Unknown. They recover by themselves when the cluster returns.
-func TestClusterUnreachable(t *testing.T) {
+func TestUnreachable_isShownUntilTheClusterReturns(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster, other := f.cluster(), f.cluster()
@@ -65,7 +65,7 @@ func TestClusterUnreachable(t *testing.T) {
 
 // A change that the agent has not applied is shown as Progressing. A change that the agent applies at once is
 // never shown as missing.
-func TestChangePending(t *testing.T) {
+func TestChange_isProgressingUntilApplied(t *testing.T) {
 	f := newFleet(t)
 	// No test run reaches this grace period, so only the agent's report ends it.
 	writes, stop := start(t, Options{ApplyGrace: time.Hour}, nil)
@@ -114,7 +114,7 @@ func TestChangePending(t *testing.T) {
 // An earlier report does not revert a change that is shown as missing: the agent has applied it,
 // and Argo CD has not compared yet. Otherwise the status would be Synced and Succeeded for a
 // moment, and a progressive sync would continue with its next step.
-func TestChangeIsNotTakenBack(t *testing.T) {
+func TestChange_isNotRevertedByAnEarlierReport(t *testing.T) {
 	for name, between := range map[string]func(stop, again func()){
 		"at once":         func(_, _ func()) {},
 		"with a takeover": func(stop, again func()) { stop(); again() },
@@ -167,7 +167,7 @@ func TestChangeIsNotTakenBack(t *testing.T) {
 }
 
 // If Argo CD has nothing to report about a change, the wait for its report ends.
-func TestChangeWithoutAReport(t *testing.T) {
+func TestChange_endsItsWaitWithoutAReport(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{ApplyGrace: time.Millisecond, CompareGrace: time.Millisecond}, nil)
 	cluster := f.cluster().Name
@@ -192,7 +192,7 @@ func factsOf(work types.UID, health string) status.Facts {
 }
 
 // The Application reports a failed apply with the agent's message.
-func TestApplyFailed(t *testing.T) {
+func TestApplyFailure_reportsTheMessageOfTheAgent(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster().Name

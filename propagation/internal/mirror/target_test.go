@@ -24,7 +24,7 @@ func del(t *testing.T, o client.Object) {
 
 // While an Application moves it has two works. Only the one on its target counts, and an operation
 // on the former cluster does not belong to the new one.
-func TestRetarget(t *testing.T) {
+func TestMove_showsOnlyTheTarget(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	from, to := f.cluster().Name, f.cluster().Name
@@ -45,7 +45,7 @@ func TestRetarget(t *testing.T) {
 }
 
 // A re-created Application does not inherit the last report of a work that is being deleted.
-func TestMadeAgain(t *testing.T) {
+func TestRecreation_inheritsNoReport(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster().Name
@@ -66,7 +66,7 @@ func TestMadeAgain(t *testing.T) {
 }
 
 // While a deleted Application waits for the end of its work, its status still follows the cluster.
-func TestDeleting(t *testing.T) {
+func TestDeletion_followsTheCluster(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster().Name
@@ -85,7 +85,7 @@ func TestDeleting(t *testing.T) {
 
 // A removed Application is shown as Unknown. If the hub's own Argo CD may write the status of an Application,
 // the mirror does not write it.
-func TestNotDelivered(t *testing.T) {
+func TestRemoval_leavesTheStatusUnknown(t *testing.T) {
 	f := newFleet(t)
 	writes, _ := start(t, Options{}, nil)
 	cluster := f.cluster().Name
@@ -112,7 +112,7 @@ func TestNotDelivered(t *testing.T) {
 }
 
 // An Application that is no longer pulled keeps its status, without the mirror's own warning.
-func TestFarewell(t *testing.T) {
+func TestRemoval_keepsTheStatusWithoutThePullLabel(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster()

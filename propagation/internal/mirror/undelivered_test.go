@@ -41,7 +41,7 @@ func project(t *testing.T, app *argocd.Application, name string) {
 // A change that is not delivered is not shown as done, whatever the managed cluster reports about the former
 // spec. From the first status after the change to the first comparison after its delivery, a progressive sync
 // never reads Synced.
-func TestChangeUndelivered(t *testing.T) {
+func TestChange_isNotDoneBeforeItsDelivery(t *testing.T) {
 	f := newFleet(t)
 	var changed, synced atomic.Bool
 	watched := patchChecker(func(patch map[string]json.RawMessage, _ string) {
@@ -89,7 +89,7 @@ func TestChangeUndelivered(t *testing.T) {
 }
 
 // A change that is reverted, or delivered at once, leaves no condition.
-func TestChangeDelivered(t *testing.T) {
+func TestChange_leavesNoConditionOnceDelivered(t *testing.T) {
 	f := newFleet(t)
 	_, stop := start(t, Options{ApplyGrace: time.Millisecond, CompareGrace: time.Millisecond}, nil)
 	cluster := f.cluster().Name

@@ -60,7 +60,7 @@ func failing(err error, times int64) func(client.WithWatch) client.Client {
 	}
 }
 
-func TestErrorsAreTriedAgain(t *testing.T) {
+func TestRetry_repeatsEveryFailedWrite(t *testing.T) {
 	applications := schema.GroupResource{Group: argocd.Group, Resource: argocd.ApplicationPlural}
 	for kind, err := range map[string]error{
 		"any":       errInjected,
@@ -97,7 +97,7 @@ func stub(app *argocd.Application, patched error) client.Client {
 }
 
 // Each outcome of a patch has one result for the queue.
-func TestPatchOutcomes(t *testing.T) {
+func TestReconcile_returnsTheOutcomeOfThePatch(t *testing.T) {
 	applications := schema.GroupResource{Group: argocd.Group, Resource: argocd.ApplicationPlural}
 	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "argocd", Name: "a", ResourceVersion: "1", Labels: map[string]string{"apps.open-cluster-management.io/pull-to-ocm-managed-cluster": "true"},
@@ -134,7 +134,7 @@ func TestPatchOutcomes(t *testing.T) {
 }
 
 // A start writes nothing to an unchanged hub. A burst needs one write for each change.
-func TestWritesAreCounted(t *testing.T) {
+func TestWrite_happensOnceForEachChange(t *testing.T) {
 	const size = 200
 	f := newFleet(t)
 	cluster := f.cluster().Name

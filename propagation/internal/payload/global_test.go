@@ -32,7 +32,7 @@ func TestWithGlobal(t *testing.T) {
 	}
 }
 
-func TestForCluster_serviceAccounts(t *testing.T) {
+func TestForCluster_addsTheClusterToServiceAccounts(t *testing.T) {
 	const here = `{"defaultServiceAccount":"deployer","namespace":"*","server":"https://kubernetes.default.svc"}`
 	for _, c := range []struct{ reason, entries, want string }{
 		{"the hub's own server is the cluster's there", `[{"server":"https://kubernetes.default.svc","namespace":"*","defaultServiceAccount":"deployer"}]`,
@@ -52,7 +52,7 @@ func TestForCluster_serviceAccounts(t *testing.T) {
 	}
 }
 
-func TestRedirect_hydratedSource(t *testing.T) {
+func TestRedirect_deliversTheHydratedSource(t *testing.T) {
 	const to = `"destination":{"server":"https://kubernetes.default.svc"},`
 	for _, c := range []struct{ reason, spec, want string }{
 		{"the copy syncs what was hydrated", `{"sourceHydrator":{"drySource":{"repoURL":"https://git.example.com/apps.git","targetRevision":"main","path":"dry"},"syncSource":{"targetBranch":"env/prod","path":"wet"},"hydrateTo":{"targetBranch":"env/prod-next"}}}`,

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // The golden files are the delivered Applications for the hub Applications. The conformance module compares
 // both with Argo CD's own types, which this module does not have.
-func TestGolden(t *testing.T) {
+func TestManifestWork_matchesTheGoldenFiles(t *testing.T) {
 	for _, path := range hubFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			app, r := readHub(t, path), request.Request{}

@@ -79,7 +79,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-func TestApplicationManifest(t *testing.T) {
+func TestApplicationManifest_excludesFieldsOfTheHub(t *testing.T) {
 	app := hubApplication()
 	app.Labels["team"], app.Annotations["example.com/x"] = "a", "<&>"
 	app.Finalizers = []string{argocd.ResourcesFinalizer}

@@ -26,7 +26,7 @@ func adopting(how, spec string) *argocd.Application {
 
 // A work that observes an Application cannot change it. Its only manifest is read-only and has no content to
 // apply, and the end of the work orphans the Application.
-func TestObservedWork(t *testing.T) {
+func TestManifestWork_onlyReadsAnObservedApplication(t *testing.T) {
 	p := Inputs{Application: adopting(ManagementObserve, `{"project":"p"}`), Project: &argocd.AppProject{}, ProjectNamespace: "argocd", CreateNamespace: true}
 	work, err := ManifestWork(p)
 	if err != nil {
@@ -47,7 +47,7 @@ func TestObservedWork(t *testing.T) {
 	}
 }
 
-func TestAdoptionDecidesWhoWins(t *testing.T) {
+func TestManifestWork_forcesTheApplyUnlessNoTakeover(t *testing.T) {
 	for how, force := range map[string]bool{"": true, ManagementNoTakeover: false} {
 		work, err := ManifestWork(Inputs{Application: adopting(how, `{"project":"p"}`), Project: &argocd.AppProject{Spec: json.RawMessage(`{}`)}, ProjectNamespace: "argocd"})
 		if err != nil {

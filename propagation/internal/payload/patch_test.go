@@ -10,7 +10,7 @@ import (
 
 // The operations of a patch change the right label or annotation, whatever its key is, and whether or not the
 // map exists.
-func TestWorkPatch(t *testing.T) {
+func TestChanges(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason        string
 		current, want map[string]string

@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-func TestStoredOf_project(t *testing.T) {
+func TestStoredOf_readsTheProject(t *testing.T) {
 	const application = `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"a"}`
 	const project = `{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"wide","namespace":"argocd"},"spec":{}}`
 	for name, c := range map[string]struct {
@@ -45,7 +45,7 @@ func TestStoredOf_project(t *testing.T) {
 	}
 }
 
-func TestStoredOf_agent(t *testing.T) {
+func TestStoredOf_readsTheStateOfTheAgent(t *testing.T) {
 	condition := func(status metav1.ConditionStatus, generation int64) []metav1.Condition {
 		return []metav1.Condition{{Type: workv1.WorkApplied, Status: status, ObservedGeneration: generation}}
 	}

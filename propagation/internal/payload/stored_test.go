@@ -55,7 +55,7 @@ func TestCarriedRequest(t *testing.T) {
 }
 
 // If the API server stores a spec in another form, the spec counts as written until the stored form changes.
-func TestStoredOf_specStoredOtherwise(t *testing.T) {
+func TestStoredOf_acceptsAnotherStoredForm(t *testing.T) {
 	spec := workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(`{}`)}}}}}
 	is, err := SpecHash(&spec)
 	if err != nil {

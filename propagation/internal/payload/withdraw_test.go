@@ -132,7 +132,7 @@ func TestEndPatch(t *testing.T) {
 
 // The mark contains who requested the orphan, and the automation that the ending removes. Both are needed if
 // the ending is reverted.
-func TestEndPatch_notes(t *testing.T) {
+func TestEndPatch_storesTheOriginAndTheAutomation(t *testing.T) {
 	stored, err := ManifestWork(Inputs{Application: adopting("", `{"destination":{"server":"https://kubernetes.default.svc"},"syncPolicy":{"automated":{"prune":true}}}`)})
 	if err != nil {
 		t.Fatal(err)

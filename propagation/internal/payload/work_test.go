@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 )
 
-func TestRequestComesAndGoes(t *testing.T) {
+func TestManifestWork_carriesARequestNextToTheSpec(t *testing.T) {
 	app := hubApplication()
 	app.Operation = json.RawMessage(`{"sync":{}}`)
 	bare, err := ManifestWork(Inputs{Application: app, CreateNamespace: true})

@@ -5,7 +5,7 @@ package policy
 
 import "testing"
 
-func TestAllowedAppNamespaces(t *testing.T) {
+func TestAppNamespaces_refusesInvalidValues(t *testing.T) {
 	for value, want := range map[string]string{
 		"":                      "",
 		"team-a=argocd":         "team-a=argocd",

@@ -59,7 +59,7 @@ func failing(err error, times int64) func(client.WithWatch) client.Client {
 }
 
 // The registration retries every failed call. It deletes nothing because of a failed read.
-func TestErrorsAreTriedAgain(t *testing.T) {
+func TestRetry_repeatsEveryFailedCall(t *testing.T) {
 	secrets := schema.GroupResource{Resource: "secrets"}
 	for kind, err := range map[string]error{
 		"any":       errInjected,

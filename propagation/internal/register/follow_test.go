@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-func TestFollowsCluster(t *testing.T) {
+func TestSecret_followsTheCluster(t *testing.T) {
 	a := newArgo(t)
 	a.start(nil)
 	name := unique("c")
@@ -59,7 +59,7 @@ func TestFollowsCluster(t *testing.T) {
 
 // A cluster that is being deleted may keep finalizers for a long time. Its Secret is deleted at once, so that
 // Argo CD generates no Applications for it.
-func TestLeavesWithDeletion(t *testing.T) {
+func TestSecret_isRemovedOnceItsClusterTerminates(t *testing.T) {
 	a := newArgo(t)
 	a.start(nil)
 	name := unique("c")
@@ -74,7 +74,7 @@ func TestLeavesWithDeletion(t *testing.T) {
 }
 
 // A start corrects changes from the time without propagation, and writes nothing to an unchanged hub.
-func TestRestart(t *testing.T) {
+func TestRestart_writesOnlyWhatHasChanged(t *testing.T) {
 	a := newArgo(t)
 	_, stop := a.start(nil)
 	stays, goes := unique("c"), unique("c")

@@ -21,7 +21,7 @@ import (
 
 // Another controller or a user may have a Secret with the same name and labels. The registration never
 // changes it, and reports it with an Event.
-func TestForeignSecret(t *testing.T) {
+func TestForeignSecret_isReportedAndStaysUnchanged(t *testing.T) {
 	a := newArgo(t)
 	labels := map[string]map[string]string{
 		"unlabelled": nil,
@@ -66,7 +66,7 @@ func TestForeignSecret(t *testing.T) {
 	}
 }
 
-func TestMendsHandMadeChanges(t *testing.T) {
+func TestSecret_isCorrectedAfterAManualChange(t *testing.T) {
 	a := newArgo(t)
 	a.start(nil)
 	name := unique("c")

@@ -67,7 +67,7 @@ func (g *conditional) wrap(c client.WithWatch) client.Client {
 
 // Every write is conditional on the Secret that was read. Neither a stale cache nor a second replica deletes
 // or duplicates a Secret.
-func TestWritesAreConditional(t *testing.T) {
+func TestWrite_isConditional(t *testing.T) {
 	a := newArgo(t)
 	var g conditional
 	_, stop := a.start(g.wrap)
@@ -112,7 +112,7 @@ func behind(old *corev1.Secret, reads *atomic.Int64) func(client.WithWatch) clie
 
 // The cache still has the registration's Secret, while another client has created a Secret of that name. The
 // registration neither deletes nor changes the foreign Secret.
-func TestStaleCacheCostsNobodyASecret(t *testing.T) {
+func TestForeignSecret_staysUnchangedWithAStaleCache(t *testing.T) {
 	for kind, leave := range map[string]func(*clusterv1.ManagedCluster){
 		"delete": func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false },
 		"patch":  func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{"v": "2"} },
@@ -152,7 +152,7 @@ func TestStaleCacheCostsNobodyASecret(t *testing.T) {
 }
 
 // After an outage of any length, the registration retries everything within the longest wait.
-func TestOutageIsOverWhenItEnds(t *testing.T) {
+func TestRetry_followsAnOutageOfAnyLength(t *testing.T) {
 	const failures = 30 // controller-runtime's own waits for this many failures take a day
 	a := newArgo(t)
 	a.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Millisecond, 20*time.Millisecond)

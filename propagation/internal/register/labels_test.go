@@ -45,7 +45,7 @@ func (a *argo) labelled(cluster string, want map[string]string) *corev1.Secret {
 
 // The registration does not copy tracking labels. With the tracking label of its ManagedCluster, Argo CD
 // would prune the Secret, and then every Application on that cluster.
-func TestTrackingLabelsAreNotCopied(t *testing.T) {
+func TestLabels_excludeTrackingLabels(t *testing.T) {
 	a := newArgo(t)
 	a.instanceLabel = "example.com/argo-app"
 	_, stop := a.start(nil)
@@ -80,7 +80,7 @@ func TestTrackingLabelsAreNotCopied(t *testing.T) {
 
 // An earlier version copied every label of the ManagedCluster into the Secret. The registration removes these
 // tracking labels, and keeps labels that Argo CD has added itself.
-func TestTrackingLabelsGoFromAnEarlierSecret(t *testing.T) {
+func TestLabels_loseTrackingLabelsOfAnEarlierVersion(t *testing.T) {
 	a := newArgo(t)
 	a.instanceLabel = "example.com/argo-app"
 	name := unique("c")
@@ -105,7 +105,7 @@ func TestTrackingLabelsGoFromAnEarlierSecret(t *testing.T) {
 
 // Labels and annotations of other writers stay on a Secret, over an update and over a restart. A tracking
 // label stays, too.
-func TestOthersLabelsStay(t *testing.T) {
+func TestLabels_keepLabelsOfOtherWriters(t *testing.T) {
 	a := newArgo(t)
 	_, stop := a.start(nil)
 	name := unique("c")

@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-func TestPlanRequest(t *testing.T) {
+func TestPlanFor(t *testing.T) {
 	const one, two = `{"sync":{"revision":"one"}}`, `{"sync":{"revision":"two"}}`
 	asking := func(operation, refresh string) *argocd.Application {
 		app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{
@@ -140,7 +140,7 @@ func TestNeverSeen(t *testing.T) {
 
 // A user terminates the operation that the hub's status shows. propagation does not terminate another
 // operation that runs on the cluster by then.
-func TestPlanRequest_terminatesTheOperationThatIsMeant(t *testing.T) {
+func TestPlanFor_terminatesTheOperationThatIsMeant(t *testing.T) {
 	const operation = `{"sync":{"revision":"one"}}`
 	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app", UID: "0123456789abcdef", ResourceVersion: "1"}, Operation: json.RawMessage(operation)}
 	claim := newClaim(app, wantedKinds(app))
@@ -156,7 +156,7 @@ func TestPlanRequest_terminatesTheOperationThatIsMeant(t *testing.T) {
 
 // Argo CD may overwrite a termination with the state that it writes at that moment. The agent does not apply
 // the same request again. If the operation still runs, propagation sends the termination with another ID.
-func TestPlanRequest_terminatesAgain(t *testing.T) {
+func TestPlanFor_terminatesAgain(t *testing.T) {
 	const operation, started = `{"sync":{"revision":"one"}}`, "2026-11-20T10:00:00Z"
 	app := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app", UID: "0123456789abcdef", ResourceVersion: "1"}, Operation: json.RawMessage(operation),

@@ -89,7 +89,7 @@ func TestRunOf(t *testing.T) {
 	}
 }
 
-func TestRun_State(t *testing.T) {
+func TestRun_returnsTheOperationState(t *testing.T) {
 	const shownOperation = `{"info":[{"name":"kargo.akuity.io/promotion","value":"canary.1"}],"initiatedBy":{"automated":true,"username":"kargo-controller"},"retry":{"limit":2},"sync":{"revision":"abc"}}`
 	hubs := Run{OfHub: true, Operation: shown(json.RawMessage(asked))}
 	const first, second = "2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z"
@@ -176,7 +176,7 @@ func merge(to, patch map[string]any) {
 }
 
 // The part of an operation that the hub shows is bounded.
-func TestShown_bounded(t *testing.T) {
+func TestShown_boundsTheOperation(t *testing.T) {
 	entries := strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"name":"n","value":%q},`, strings.Repeat("v", 4096)), 100), ",")
 	raw, err := json.Marshal(shown(fmt.Appendf(nil, `{"info":[%s],"sync":{"revision":%q,"manifests":["large"]}}`, entries, strings.Repeat("r", 4096))))
 	if err != nil {

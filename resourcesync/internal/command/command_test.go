@@ -26,7 +26,7 @@ func parse(t *testing.T, args ...string) (*Command, error) {
 	return c, c.Validate()
 }
 
-func TestDefaults(t *testing.T) {
+func TestBindFlags_setsDefaults(t *testing.T) {
 	c, err := parse(t)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestNoSwitchTurnsVerificationOff(t *testing.T) {
+func TestBindFlags_cannotTurnVerificationOff(t *testing.T) {
 	var out bytes.Buffer
 	var o boot.Options
 	fs := boot.Flags(Program(), New(), &o)
@@ -81,7 +81,7 @@ func TestNoSwitchTurnsVerificationOff(t *testing.T) {
 	}
 }
 
-func TestDirectoryCheck(t *testing.T) {
+func TestNewDirectoryCheck_cachesOnlySuccess(t *testing.T) {
 	failure := errors.New("disk full")
 	var err error
 	asked := 0

@@ -57,7 +57,7 @@ func TestAccess(t *testing.T) {
 
 // An account without permissions gets the same answers as an account on an empty fleet. resourcesync
 // reports this as a failure.
-func TestAnAccountThatSeesNothingIsAFailure(t *testing.T) {
+func TestAccess_failsWithoutAnyVisibleCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.hidden["c1"], w.hidden["c2"] = true, true
@@ -83,7 +83,7 @@ func TestAnAccountThatSeesNothingIsAFailure(t *testing.T) {
 
 // The search operator's own role may not list namespaces. The service then cannot resolve the account's
 // access, and the log names the permission that solves this.
-func TestAccessThatCannotBeResolvedIsAdvised(t *testing.T) {
+func TestAccess_advisesIfItCannotBeResolved(t *testing.T) {
 	in(t, func(w *world) {
 		w.problems = nil
 		w.down = &search.Error{Kind: search.KindAccess, Status: 200, Detail: "unable to resolve query because of error while resolving user's access"}
@@ -94,7 +94,7 @@ func TestAccessThatCannotBeResolvedIsAdvised(t *testing.T) {
 	})
 }
 
-func TestAccessIsCheckedInAQuietFleet(t *testing.T) {
+func TestAccess_isCheckedWhileTheFleetIsIdle(t *testing.T) {
 	in(t, func(w *world) {
 		asked := w.access
 		w.polls(60)

@@ -22,7 +22,7 @@ func (w *world) decodes(reason string, want int) {
 	}
 }
 
-func TestUnchangedAnswersAreNotDecodedAgain(t *testing.T) {
+func TestAnswers_areNotDecodedAgainIfUnchanged(t *testing.T) {
 	in(t, func(w *world) {
 		asked := w.asked
 		for range 3 {
@@ -39,7 +39,7 @@ func TestUnchangedAnswersAreNotDecodedAgain(t *testing.T) {
 }
 
 // If one of two batches changes, only its answer is decoded.
-func TestOnlyTheChangedBatchIsDecoded(t *testing.T) {
+func TestAnswers_areDecodedOnlyForTheChangedBatch(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1
 		w.decodes("other batches", 2)
@@ -53,7 +53,7 @@ func TestOnlyTheChangedBatchIsDecoded(t *testing.T) {
 
 // Each case changes the known state, and then search sends the former answer again. The poller must decode
 // it if the known state no longer agrees with it.
-func TestAnswers_repeatedAfterAChangeIsDecoded(t *testing.T) {
+func TestAnswers_areDecodedAgainAfterAChange(t *testing.T) {
 	bend := func(bend func(r *search.Result)) func(w *world) {
 		return func(w *world) {
 			w.bent = func(_ []string, r *search.Result) error { bend(r); return nil }
@@ -144,7 +144,7 @@ func TestAnswers_repeatedAfterAChangeIsDecoded(t *testing.T) {
 
 // The content of an odd answer is used, but the answer is not remembered. So the former answer is decoded
 // again.
-func TestAnswers_repeatedAfterAnOddOneIsDecoded(t *testing.T) {
+func TestAnswers_areDecodedAgainAfterAnOddOne(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1
 		w.poll()
@@ -164,7 +164,7 @@ func TestAnswers_repeatedAfterAnOddOneIsDecoded(t *testing.T) {
 }
 
 // A smaller batch may have updated the known state. A larger batch's former answer is then decoded again.
-func TestAnswers_ofAnotherBatchIsDecoded(t *testing.T) {
+func TestAnswers_areDecodedAgainForAnotherBatch(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1
 		w.apps["c2"]["app"] = append(w.apps["c2"]["app"], "Secret/s")
@@ -176,7 +176,7 @@ func TestAnswers_ofAnotherBatchIsDecoded(t *testing.T) {
 	})
 }
 
-func TestARestartDecodesEverything(t *testing.T) {
+func TestRestart_decodesEverything(t *testing.T) {
 	in(t, func(w *world) {
 		w.decodes("nothing has changed", 0)
 		w.restart()
@@ -186,7 +186,7 @@ func TestARestartDecodesEverything(t *testing.T) {
 }
 
 // An odd row is counted and logged in every poll.
-func TestOddAnswersAreDecodedEachTime(t *testing.T) {
+func TestAnswers_areDecodedEachTimeIfOdd(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func(_ []string, r *search.Result) error {
 			r.Items = append(r.Items, search.Item{UID: "c1/odd", Cluster: "c1", Kind: "Application", Name: "odd", Hosting: "other"})

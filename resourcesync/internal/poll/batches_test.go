@@ -142,7 +142,7 @@ func TestPoll_outageOfASmallFleetEndsAtOnce(t *testing.T) {
 	})
 }
 
-func TestATooLargeClusterIsNamedWithItsRemedy(t *testing.T) {
+func TestPoll_logsATooLargeClusterWithItsRemedy(t *testing.T) {
 	in(t, func(w *world) {
 		w.failingKind(search.KindTooLarge, "c2")
 		w.problems = nil
@@ -154,7 +154,7 @@ func TestATooLargeClusterIsNamedWithItsRemedy(t *testing.T) {
 }
 
 // A poll that takes longer than the interval is followed by a pause.
-func TestSlowPollsLeaveSearchAPause(t *testing.T) {
+func TestPoll_pausesAfterASlowPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		var ends []time.Time

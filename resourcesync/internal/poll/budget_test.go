@@ -35,7 +35,7 @@ func (w *world) flood(clusters, resources int) {
 	w.grow(clusters)
 }
 
-func TestGreedyClustersCannotCrowdOthersOut(t *testing.T) {
+func TestBounds_protectOthersFromGreedyClusters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.poller.Options.BatchSize = 1
@@ -79,7 +79,7 @@ func TestGreedyClustersCannotCrowdOthersOut(t *testing.T) {
 
 // If a cluster exceeds its limit, its last Applications lose their resources. Their rows report how many
 // are left out.
-func TestAClusterHasABoundOfItsOwn(t *testing.T) {
+func TestBounds_limitEachClusterSeparately(t *testing.T) {
 	s := newState(time.Second)
 	s.clusters["c1"] = &clusterState{}
 	s.replace("c1", s.clusters["c1"], crowd("c1", 20, 2000))
@@ -93,7 +93,7 @@ func TestAClusterHasABoundOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestAReportHasABoundOfItsOwn(t *testing.T) {
+func TestBounds_limitEachReportSeparately(t *testing.T) {
 	r := &intermediate.Report{Namespace: "argocd", Name: "guestbook"}
 	for c := range 2000 {
 		name := fmt.Sprintf("cluster-%04d", c)

@@ -71,7 +71,7 @@ func TestUnread_shrinksAsClustersAreRead(t *testing.T) {
 }
 
 // If a report's file is lost, its unread clusters are unread again. Other reports do not change.
-func TestUnread_ofALostReport(t *testing.T) {
+func TestUnread_includesClustersOfALostReport(t *testing.T) {
 	for reason, lose := range map[string]func(t *testing.T, w *world){
 		"damaged": damage,
 		"removed": func(t *testing.T, w *world) {
@@ -98,7 +98,7 @@ func TestUnread_ofALostReport(t *testing.T) {
 	}
 }
 
-func TestAClusterThatJoinsIsNoReasonToWrite(t *testing.T) {
+func TestPoll_writesNothingIfAClusterJoins(t *testing.T) {
 	in(t, func(w *world) {
 		before := testutil.ToFloat64(writes)
 		w.view.Clusters = append(w.view.Clusters, "new")
@@ -113,7 +113,7 @@ func TestAClusterThatJoinsIsNoReasonToWrite(t *testing.T) {
 
 // Search does not show a cluster without the search add-on, and the report does not list it as unread.
 // Otherwise, aggregation would keep the old content of all clusters until the add-on is installed.
-func TestUnread_notAClusterThatSearchDoesNotShow(t *testing.T) {
+func TestUnread_excludesHiddenClusters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.hidden["c2"] = true
@@ -130,7 +130,7 @@ func TestUnread_notAClusterThatSearchDoesNotShow(t *testing.T) {
 
 // If the poller has not read which clusters the account may see, an empty answer does not make a cluster
 // read.
-func TestAnEmptyFirstAnswerNeedsAVisibleCluster(t *testing.T) {
+func TestFirstRead_ignoresEmptyAnswersWhileAccessIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.hidden["c2"], w.accessFails = true, true
@@ -169,7 +169,7 @@ func TestPoll_hubWithoutSearchHasNothingStale(t *testing.T) {
 }
 
 // If search fails in some polls, no report is written.
-func TestFlappingWritesNothing(t *testing.T) {
+func TestPoll_writesNothingWhileSearchFlaps(t *testing.T) {
 	in(t, func(w *world) {
 		before := testutil.ToFloat64(writes)
 		for i := range 60 {
@@ -183,7 +183,7 @@ func TestFlappingWritesNothing(t *testing.T) {
 	})
 }
 
-func TestARestartDuringAnOutageDatesTheFiles(t *testing.T) {
+func TestRestart_datesFilesDuringAnOutage(t *testing.T) {
 	in(t, func(w *world) {
 		w.polls(360) // an hour without a write
 		w.down = &search.Error{Kind: search.KindToken}
@@ -208,7 +208,7 @@ type noClock struct{ *intermediate.Store }
 func (noClock) SetLastSuccess(time.Time) error  { return errors.New("read-only") }
 func (noClock) LastSuccess() (time.Time, error) { return time.Time{}, errors.New("unreadable") }
 
-func TestAnUnreadableClockIsNoOutage(t *testing.T) {
+func TestRestart_toleratesAnUnreadableClock(t *testing.T) {
 	in(t, func(w *world) {
 		w.restart()
 		w.poller.Files = noClock{w.store}
@@ -219,7 +219,7 @@ func TestAnUnreadableClockIsNoOutage(t *testing.T) {
 	})
 }
 
-func TestOddRowsAreNamedOnce(t *testing.T) {
+func TestPoll_logsOddRowsOnce(t *testing.T) {
 	in(t, func(w *world) {
 		w.logs = nil
 		w.bent = func(_ []string, r *search.Result) error {
@@ -237,7 +237,7 @@ func TestOddRowsAreNamedOnce(t *testing.T) {
 	})
 }
 
-func TestTheDirectoryMayBeFull(t *testing.T) {
+func TestReports_keepTheOldFileInAFullDirectory(t *testing.T) {
 	in(t, func(w *world) {
 		w.apps["c1"]["app"] = append(w.apps["c1"]["app"], "Secret/s")
 		w.poller.reports.total = intermediate.MaxDirectoryBytes - 100

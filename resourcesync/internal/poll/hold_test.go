@@ -25,7 +25,7 @@ func gauge(t *testing.T, reason string, c prometheus.Collector, want float64) {
 	}
 }
 
-func TestHold_takesWhatComesAtOnce(t *testing.T) {
+func TestHold_showsNewResourcesAtOnce(t *testing.T) {
 	in(t, func(w *world) {
 		w.apps["c1"]["other"] = []string{"ConfigMap/x", "ConfigMap/y", "ConfigMap/z"}
 		w.poll()
@@ -46,7 +46,7 @@ func TestHold_takesWhatComesAtOnce(t *testing.T) {
 	})
 }
 
-func TestHold_eachResourceHasItsOwnTime(t *testing.T) {
+func TestHold_timesEachResourceSeparately(t *testing.T) {
 	in(t, func(w *world) {
 		w.apps["c1"]["app"] = nil
 		for i := range 40 {
@@ -71,7 +71,7 @@ func TestHold_eachResourceHasItsOwnTime(t *testing.T) {
 	})
 }
 
-func TestHold_endsWhenItComesBack(t *testing.T) {
+func TestHold_endsWhenTheResourceIsRestored(t *testing.T) {
 	in(t, func(w *world) {
 		w.apps["c1"]["app"] = []string{"ConfigMap/a"}
 		w.polls(20)
@@ -87,7 +87,7 @@ func TestHold_endsWhenItComesBack(t *testing.T) {
 // An Application that search no longer returns is held with its resources, also after a restart.
 // Aggregation shows only rows of existing ManifestWorks, so a deleted Application disappears at
 // once.
-func TestHold_applicationForFiveMinutes(t *testing.T) {
+func TestHold_keepsAnApplicationForFiveMinutes(t *testing.T) {
 	in(t, func(w *world) {
 		w.apps["c1"]["other"] = []string{"ConfigMap/x"}
 		w.poll()
@@ -125,7 +125,7 @@ func TestHold_hiddenClusterKeepsItsRows(t *testing.T) {
 }
 
 // If the poller has not read which clusters the account may see, an empty answer does not remove rows.
-func TestAnEmptyAnswerNeedsAVisibleCluster(t *testing.T) {
+func TestHold_keepsRowsWhileAccessIsUnknown(t *testing.T) {
 	in(t, func(w *world) {
 		delete(w.apps, "c1")
 		w.accessFails = true
@@ -138,7 +138,7 @@ func TestAnEmptyAnswerNeedsAVisibleCluster(t *testing.T) {
 }
 
 // An Application that moves to another ApplicationSet leaves the first one's report.
-func TestAnApplicationMovesToAnotherSet(t *testing.T) {
+func TestPoll_movesAnApplicationToAnotherSet(t *testing.T) {
 	in(t, func(w *world) {
 		other := intermediate.Key{Namespace: "argocd", Name: "other"}
 		w.view.Sets[other] = true
@@ -159,7 +159,7 @@ func TestAnApplicationMovesToAnotherSet(t *testing.T) {
 
 // The poller does not use a first answer without any object. A new cluster of the same name has no known
 // objects, so the poller uses its first answer.
-func TestFirstRead_newClusterOfTheSameName(t *testing.T) {
+func TestFirstRead_acceptsANewClusterOfTheSameName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.bent = func(_ []string, r *search.Result) error {

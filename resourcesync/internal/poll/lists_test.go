@@ -27,7 +27,7 @@ func tenKinds() (out []intermediate.Resource) {
 }
 
 // The report of an ApplicationSet on 10,000 clusters has every resource. Equal lists are stored once.
-func TestReports_tenKindsOnTenThousandClusters(t *testing.T) {
+func TestReports_storeEqualListsOnce(t *testing.T) {
 	const clusters = 10_000
 	dir := t.TempDir()
 	s := newState(10 * time.Second)

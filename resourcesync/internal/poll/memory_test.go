@@ -101,7 +101,7 @@ func (m *meeting) Applications(ctx context.Context, clusters []string, last sear
 }
 
 // The container's memory fits two answers of the largest size in parallel with the largest known state.
-func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
+func TestMemory_fitsTwoLargestAnswers(t *testing.T) {
 	server := httptest.NewTLSServer(fatServer{})
 	defer server.Close()
 	dir := t.TempDir()

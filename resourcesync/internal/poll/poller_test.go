@@ -30,7 +30,7 @@ func in(t *testing.T, test func(w *world)) {
 	})
 }
 
-func TestUnchangedAnswersWriteNothing(t *testing.T) {
+func TestPoll_writesNothingIfUnchanged(t *testing.T) {
 	in(t, func(w *world) {
 		before, _ := w.store.WrittenAt(setKey.Namespace, setKey.Name)
 		w.logs = nil
@@ -48,7 +48,7 @@ func TestUnchangedAnswersWriteNothing(t *testing.T) {
 	})
 }
 
-func TestGrowthIsTakenAtOnce(t *testing.T) {
+func TestPoll_showsGrowthAtOnce(t *testing.T) {
 	in(t, func(w *world) {
 		w.apps["c1"]["app"] = []string{"ConfigMap/a", "ConfigMap/b", "Secret/s"}
 		w.apps["c1"]["more"] = []string{"ConfigMap/a"}
@@ -61,7 +61,7 @@ func TestGrowthIsTakenAtOnce(t *testing.T) {
 	})
 }
 
-func TestOutageKeepsAndDates(t *testing.T) {
+func TestPoll_keepsAndDatesReportsDuringAnOutage(t *testing.T) {
 	in(t, func(w *world) {
 		w.down = &search.Error{Kind: search.KindDatabase}
 		w.polls(2)
@@ -206,7 +206,7 @@ func TestPoll_lossIsHeld(t *testing.T) {
 	}
 }
 
-func TestPoll_nothingGoesWhileRelationsFail(t *testing.T) {
+func TestPoll_removesNothingWhileRelationsFail(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func(_ []string, r *search.Result) error { r.Related = nil; return nil }
 		success := testutil.ToFloat64(lastSuccess)
@@ -221,7 +221,7 @@ func TestPoll_nothingGoesWhileRelationsFail(t *testing.T) {
 	})
 }
 
-func TestPoll_lossGoesAfterFiveMinutes(t *testing.T) {
+func TestPoll_removesLossesAfterFiveMinutes(t *testing.T) {
 	for _, gone := range []struct {
 		reason string
 		change func(w *world)
@@ -252,7 +252,7 @@ func TestPoll_lossGoesAfterFiveMinutes(t *testing.T) {
 
 // A first answer without any object may mean that the query for relations failed. A new pod cannot compare
 // it with an earlier answer, so it writes no report.
-func TestFirstReadWithoutRelations(t *testing.T) {
+func TestFirstRead_writesNoReportWithoutRelations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.bent = func(_ []string, r *search.Result) error { r.Related = nil; return nil }

@@ -99,7 +99,7 @@ func TestRelations_emptyBatchIsReadWithAWitness(t *testing.T) {
 }
 
 // An Application without resources is no failure if it never had any.
-func TestRelations_applicationThatNeverHadResources(t *testing.T) {
+func TestRelations_allowAnApplicationWithoutResources(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1
 		w.view.Clusters = append(w.view.Clusters, "c3")

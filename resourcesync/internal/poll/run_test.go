@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-func TestHalfOfTheBatchesFail(t *testing.T) {
+func TestBatches_failIndependently(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1
 		w.bent = func(clusters []string, _ *search.Result) error {
@@ -35,7 +35,7 @@ func TestHalfOfTheBatchesFail(t *testing.T) {
 	})
 }
 
-func TestTransientFailuresAreRepeatedWithinTheInterval(t *testing.T) {
+func TestRetry_repeatsTransientFailuresOnly(t *testing.T) {
 	in(t, func(w *world) {
 		failures := 2
 		w.bent = func([]string, *search.Result) error {
@@ -94,7 +94,7 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-func TestFilesFollowApplicationSets(t *testing.T) {
+func TestReports_followApplicationSets(t *testing.T) {
 	in(t, func(w *world) {
 		w.view.Sets = map[intermediate.Key]bool{}
 		w.poll()
@@ -107,7 +107,7 @@ func TestFilesFollowApplicationSets(t *testing.T) {
 	})
 }
 
-func TestDamagedFileIsReplaced(t *testing.T) {
+func TestReports_replaceADamagedFile(t *testing.T) {
 	in(t, func(w *world) {
 		damage(t, w)
 		w.restart()
@@ -122,7 +122,7 @@ func TestDamagedFileIsReplaced(t *testing.T) {
 	})
 }
 
-func TestRemovedFileIsWrittenAgain(t *testing.T) {
+func TestReports_rewriteARemovedFile(t *testing.T) {
 	in(t, func(w *world) {
 		if err := w.store.Remove(setKey.Namespace, setKey.Name); err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ type fullDisk struct{ *intermediate.Store }
 
 func (fullDisk) Write(*intermediate.Report) error { return errors.New("no space left on device") }
 
-func TestFailedWritesAreRepeated(t *testing.T) {
+func TestReports_retryFailedWrites(t *testing.T) {
 	in(t, func(w *world) {
 		w.apps["c1"]["app"] = append(w.apps["c1"]["app"], "Secret/s")
 		w.poller.reports.files = fullDisk{w.store}
@@ -163,7 +163,7 @@ func TestFailedWritesAreRepeated(t *testing.T) {
 	})
 }
 
-func TestNoSearchService(t *testing.T) {
+func TestStart_waitsForASearchService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -190,7 +190,7 @@ func TestNoSearchService(t *testing.T) {
 	})
 }
 
-func TestStopInTheMiddleConcludesNothing(t *testing.T) {
+func TestPoll_concludesNothingIfStopped(t *testing.T) {
 	in(t, func(w *world) {
 		ctx, cancel := context.WithCancel(w.t.Context())
 		w.bent = func([]string, *search.Result) error { cancel(); return context.Canceled }

@@ -99,7 +99,7 @@ func (s *slow) wellAndStale() (stale []string) {
 }
 
 // If one cluster in each batch fails, the other clusters stay fresh, however long a failure takes.
-func TestPoll_oneSlowClusterInEachBatch(t *testing.T) {
+func TestPoll_isolatesASlowClusterInEachBatch(t *testing.T) {
 	for _, takes := range []time.Duration{time.Second, 30 * time.Second} {
 		for _, kind := range []search.Kind{search.KindTimeout, search.KindTooLarge} {
 			t.Run(fmt.Sprintf("%s after %s", kind, takes), func(t *testing.T) {

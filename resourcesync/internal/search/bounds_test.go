@@ -17,7 +17,7 @@ import (
 
 // A managed cluster writes the rows and may run a modified collector, so the length and characters of each
 // value are limited.
-func TestRowsAreBounded(t *testing.T) {
+func TestItem_boundsEachValue(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("x", n) }
 	tests := []struct {
 		reason, key, value string
@@ -54,7 +54,7 @@ func TestRowsAreBounded(t *testing.T) {
 	}
 }
 
-func TestMessagesAreBounded(t *testing.T) {
+func TestItem_boundsMessages(t *testing.T) {
 	tests := []struct{ reason, message, want string }{
 		{"short ones stay", "ü<&>\n\t\"", "ü<&>\n\t\""},
 		{"what the collector sends stays, its dots included", strings.Repeat("ü", 512) + "...", strings.Repeat("ü", 512) + "..."},
@@ -78,7 +78,7 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 }
 
-func TestConditionsAreBounded(t *testing.T) {
+func TestItem_boundsConditions(t *testing.T) {
 	row := map[string]string{"_condition" + strings.Repeat("x", 254): "too long a type", "_conditionÜ": "no type"}
 	for i := range 1000 {
 		row[fmt.Sprintf("_condition%dError", i)] = "m"
@@ -98,7 +98,7 @@ func TestConditionsAreBounded(t *testing.T) {
 	}
 }
 
-func TestOldTLSIsRefused(t *testing.T) {
+func TestClient_refusesOldTLS(t *testing.T) {
 	a := newAuthority(t)
 	server := httptest.NewUnstartedServer(answers(emptyAnswer))
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11, Certificates: []tls.Certificate{a.server(t, net.IPv4(127, 0, 0, 1))}}

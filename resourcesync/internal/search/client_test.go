@@ -21,7 +21,7 @@ func answers(body string) http.HandlerFunc {
 }
 
 // The filters of a request decide whether search returns one or three levels of relations.
-func TestRequests(t *testing.T) {
+func TestClient_sendsFilters(t *testing.T) {
 	var got struct {
 		Query     string
 		Variables struct {
@@ -84,14 +84,14 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestEmptyFiltersAreNeverSent(t *testing.T) {
+func TestClient_neverSendsAnEmptyFilter(t *testing.T) {
 	c, _ := newClient(t, func(http.ResponseWriter, *http.Request) { t.Error("an empty filter means everything") })
 	if r, err := c.Applications(t.Context(), nil, Digest{}); err != nil || len(r.Items) != 0 {
 		t.Errorf("%v, %v", r, err)
 	}
 }
 
-func TestTokenIsReadForEveryRequest(t *testing.T) {
+func TestClient_readsTheTokenForEveryRequest(t *testing.T) {
 	var seen atomic.Value
 	c, _ := newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		seen.Store(r.Header.Get("Authorization"))
@@ -115,7 +115,7 @@ func TestTokenIsReadForEveryRequest(t *testing.T) {
 	}
 }
 
-func TestErrorsNeverShowTheToken(t *testing.T) {
+func TestClient_hidesTheTokenInErrors(t *testing.T) {
 	s := load(t, "03-bad-token")
 	c, server := newClient(t, s.serve)
 	errs := []error{applicationsOf(c)}

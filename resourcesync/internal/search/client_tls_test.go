@@ -67,7 +67,7 @@ func (a *authority) server(t *testing.T, ips ...net.IP) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key}
 }
 
-func TestRootsAreReadAgain(t *testing.T) {
+func TestClient_readsTheRootsAgain(t *testing.T) {
 	first, second := newAuthority(t), newAuthority(t)
 	loopback := net.IPv4(127, 0, 0, 1)
 	var current atomic.Pointer[tls.Certificate]
@@ -114,7 +114,7 @@ func TestRootsAreReadAgain(t *testing.T) {
 // closeIdle closes idle connections, so that the next request uses the server's new certificate.
 func closeIdle(c *Client) { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
 
-func TestRootsThatCannotBeLoaded(t *testing.T) {
+func TestClient_reportsRootsThatCannotBeLoaded(t *testing.T) {
 	c, _ := newClient(t, answers(emptyAnswer))
 	ca := c.options.CAFile
 	for reason, file := range map[string]string{"absent": ca + "-absent", "no certificate": c.options.TokenFile} {

@@ -24,7 +24,7 @@ func counted(t testing.TB, name string, count int) []byte {
 	return bytes.Replace(s.body(), a, fmt.Appendf(nil, `"count": %d, "items": [`, count), 1)
 }
 
-func TestRecordedAnswers(t *testing.T) {
+func TestClient_decodesRecordedAnswers(t *testing.T) {
 	tests := []struct {
 		sample         string
 		count          int
@@ -99,7 +99,7 @@ func TestItem(t *testing.T) {
 	}
 }
 
-func TestOddRowsAreNamedAndSkipped(t *testing.T) {
+func TestDecode_namesAndSkipsOddRows(t *testing.T) {
 	r, err := only(decode([]byte(`{"data":{"searchResult":[{"count":4,"items":[{"_uid":"c/1","name":"good"},{"_uid":"c/2","name":7},{"name":"nameless"},null]}]}}`)))
 	if err != nil {
 		t.Fatalf("an odd row was sent all the same: %v", err)
@@ -109,7 +109,7 @@ func TestOddRowsAreNamedAndSkipped(t *testing.T) {
 	}
 }
 
-func TestRelatedMustBeWhole(t *testing.T) {
+func TestRelated_mustBeWhole(t *testing.T) {
 	cluster := Item{UID: "cluster__c", Kind: "Cluster", Name: "c", Cluster: "c", RelatedUIDs: []string{"c/1"}}
 	object := Item{UID: "c/o", Kind: "ConfigMap", Cluster: "c", RelatedUIDs: []string{"c/1"}}
 	tests := map[string]struct {
@@ -233,8 +233,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// BenchmarkValid is the reference for BenchmarkDecode: encoding/json reads the same bytes once.
-func BenchmarkValid(b *testing.B) {
+// BenchmarkDecode_jsonValid is the reference for BenchmarkDecode: encoding/json reads the same bytes once.
+func BenchmarkDecode_jsonValid(b *testing.B) {
 	body := fleetAnswer(50)
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {

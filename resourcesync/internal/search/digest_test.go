@@ -119,7 +119,7 @@ func TestDigest(t *testing.T) {
 }
 
 // These differences cannot occur in the answer of TestDigest.
-func TestDigestsDiffer(t *testing.T) {
+func TestDigest_differsForOtherAnswers(t *testing.T) {
 	rows := func(rows ...string) string { return response(2, []string{app1, app2}, group{"Any", rows}) }
 	for _, tc := range []struct{ reason, one, other string }{
 		{"an even number of times is not never", rows(node, object1, object1), rows(node, node, node)},
@@ -132,7 +132,7 @@ func TestDigestsDiffer(t *testing.T) {
 }
 
 // Any change of a byte either changes the digest, or does not change the decoded result.
-func TestDigestOfEveryOtherByte(t *testing.T) {
+func TestDigest_detectsAnyChangedByte(t *testing.T) {
 	base := baseResponse()
 	last := digestOf(t, base)
 	want, err := only(decode([]byte(base)))
@@ -160,7 +160,7 @@ func TestDigestOfEveryOtherByte(t *testing.T) {
 }
 
 // Brackets and quotes in a row's texts do not end the row.
-func TestDigest_bracketsInTexts(t *testing.T) {
+func TestDigest_ignoresBracketsInTexts(t *testing.T) {
 	row := func(text string) string { return fmt.Sprintf(`{"_uid":"c/1","x":%s,"cluster":"c"}`, text) }
 	texts := []string{`"}"`, `"]}"`, `"},{"`, `"]},{"`, `"x\\"`, `"x\"}"`, `"\\\"},{"`, `{"y":"z"}`, `[{"y":"z"}]`, `[["z"],{}]`, `{}`, `1`, `null`}
 	for _, one := range texts {
@@ -178,7 +178,7 @@ func TestDigest_bracketsInTexts(t *testing.T) {
 }
 
 // scan finds the real service's rows without parsing them as JSON.
-func TestScan_recordedAnswer(t *testing.T) {
+func TestScan_findsRowsOfARecordedAnswer(t *testing.T) {
 	var body bytes.Buffer
 	recorded := load(t, "01-success-two-clusters")
 	if err := json.Compact(&body, recorded.body()); err != nil {
@@ -196,7 +196,7 @@ func TestScan_recordedAnswer(t *testing.T) {
 	}
 }
 
-func TestUnchangedAnswersAreNotDecoded(t *testing.T) {
+func TestClient_doesNotDecodeUnchangedAnswers(t *testing.T) {
 	body := baseResponse()
 	c, _ := newClient(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
 	ask := func(last Digest) *Result {

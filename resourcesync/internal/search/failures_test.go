@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestTransportFailures(t *testing.T) {
+func TestKindOf_classifiesTransportFailures(t *testing.T) {
 	tests := map[string]struct {
 		reason  string
 		handler http.HandlerFunc
@@ -59,7 +59,7 @@ func hangUp(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-func TestNoServer(t *testing.T) {
+func TestKindOf_classifiesAMissingServer(t *testing.T) {
 	c, server := newClient(t, answers(emptyAnswer))
 	server.Close()
 	if err := applicationsOf(c); KindOf(err) != KindUnreachable {
@@ -74,7 +74,7 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-func TestTimeouts(t *testing.T) {
+func TestKindOf_classifiesTimeouts(t *testing.T) {
 	for name, begin := range map[string]string{"no answer": "", "half an answer": emptyAnswer[:30]} {
 		t.Run(name, func(t *testing.T) {
 			release := make(chan struct{})

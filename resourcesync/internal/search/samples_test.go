@@ -81,7 +81,7 @@ func applicationsOf(c *Client) error {
 	return err
 }
 
-func TestFailuresOfTheRealService(t *testing.T) {
+func TestKindOf_classifiesFailuresOfTheRealService(t *testing.T) {
 	tests := []struct {
 		sample string
 		kind   Kind

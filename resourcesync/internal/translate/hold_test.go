@@ -87,7 +87,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-func TestMerge_applicationOfAnotherSet(t *testing.T) {
+func TestMerge_holdsNothingOfAnotherSet(t *testing.T) {
 	known, fresh := state("x:a b y:c"), state("x:a y:c")
 	known[0].Set.Name = "before"
 	got := Merge(known, fresh, time.Unix(1, 0))
@@ -115,7 +115,7 @@ func TestExpire(t *testing.T) {
 }
 
 // Reports store the hold times, and Restore reads them.
-func TestHeldIsRestored(t *testing.T) {
+func TestRestore_keepsHoldTimes(t *testing.T) {
 	set := intermediate.Key{Namespace: "argocd", Name: "s"}
 	own := func(apps []Application) []Application {
 		for i := range apps {

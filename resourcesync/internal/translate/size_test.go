@@ -23,7 +23,7 @@ func many(name string, resources int) Application {
 }
 
 // Size never returns less than the row's size in a file, for any content.
-func TestSizeIsNoLessThanTheFile(t *testing.T) {
+func TestSize_isNoLessThanTheFile(t *testing.T) {
 	const seed = 7
 	random := rand.New(rand.NewPCG(seed, seed))
 	pieces := []string{"plain", "<", "&", "\u2028", "\x01", "\"", "\\", "ü", "名", "\xff", "\n"}
@@ -118,7 +118,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-func TestLimitKeepsWhatIsHeldWithItsResource(t *testing.T) {
+func TestLimit_keepsHeldEntriesWithTheirResource(t *testing.T) {
 	a := many("a", 100)
 	for _, r := range a.Resources[10:] {
 		a.Held = append(a.Held, intermediate.HeldResource{Resource: r, Since: time.Unix(1, 0)})
@@ -131,7 +131,7 @@ func TestLimitKeepsWhatIsHeldWithItsResource(t *testing.T) {
 
 // A re-created Application may have two rows until search deletes the old one. Search returns rows in any
 // order, and the order does not change the result.
-func TestTwoRowsOfOneApplication(t *testing.T) {
+func TestClusters_ignoresTheOrderOfTwoRows(t *testing.T) {
 	old, fresh := app("c1", "a", "s"), app("c1", "a", "s")
 	fresh.UID = "c1/b"
 	objects := []intermediate.Resource{}
@@ -152,7 +152,7 @@ func TestTwoRowsOfOneApplication(t *testing.T) {
 	}
 }
 
-func TestImpossibleMissingResourcesAreOdd(t *testing.T) {
+func TestClusters_countsImpossibleMissingResourcesAsOdd(t *testing.T) {
 	good := `{"version":"v1","kind":"ConfigMap","namespace":"n","name":"good"}`
 	for reason, entry := range map[string]string{
 		"a kind that is a pattern":    `{"version":"v1","kind":"*","name":"a"}`,

@@ -85,7 +85,7 @@ func parent(folder string) error {
 	select {}
 }
 
-func TestNothingSurvives(t *testing.T) {
+func TestSupervisor_leavesNothingBehind(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		kill   func(parent int, f family) error
@@ -139,7 +139,7 @@ func TestNothingSurvives(t *testing.T) {
 	}
 }
 
-func TestSupervisorIsKilled(t *testing.T) {
+func TestSupervisor_endsProcessesIfKilled(t *testing.T) {
 	w, err := supervisor.Start(t.TempDir(), prefix)
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestSupervisorIsKilled(t *testing.T) {
 	}
 }
 
-func TestStopAndKill(t *testing.T) {
+func TestProcess_canBeStoppedAndKilled(t *testing.T) {
 	w, err := supervisor.Start(t.TempDir(), prefix)
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ spec: {template: {spec: {serviceAccountName: a, containers: [{name: c, image: ex
 )
 
 // New refuses objects that a bundle would silently lose or change.
-func TestNewRefuses(t *testing.T) {
+func TestNew_refusesWhatABundleWouldLose(t *testing.T) {
 	for _, c := range []struct{ reason, old, replacement, says string }{
 		{"nothing would run", "kind: Deployment", "kind: NetworkPolicy", "no Deployment"},
 		{"which one is the operator's is not said", "---\n", more + "kind: Deployment\nmetadata: {name: e, namespace: ours}\n---\n", "Deployments"},
@@ -70,7 +70,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 // Objects in another namespace belong to the administrator, and so does a token with its account.
-func TestPrerequisites(t *testing.T) {
+func TestNew_separatesThePrerequisites(t *testing.T) {
 	made, err := New(Input{CSV: []byte(written), Annotations: []byte(annotations), Version: "1.2.3", Rendered: []byte(rendered + more + `kind: ServiceAccount
 metadata: {name: b, namespace: ours}
 ---

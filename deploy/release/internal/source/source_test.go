@@ -24,7 +24,7 @@ func write(t *testing.T, root string, files map[string]string) {
 	}
 }
 
-func TestContainers(t *testing.T) {
+func TestContainers_areTheModulesWithMainAtTheirRoot(t *testing.T) {
 	const version = "package command\n\nimport \"fmt\"\n\nconst other = 1\n\n// Version of this module.\nconst Version = \"1.2.3\"\n\nvar _ = fmt.Sprint\n"
 	root := t.TempDir()
 	write(t, root, map[string]string{
@@ -65,7 +65,7 @@ func TestContainers_haveOneVersion(t *testing.T) {
 	}
 }
 
-func TestAContainerWithoutVersion(t *testing.T) {
+func TestContainers_needAConstantVersion(t *testing.T) {
 	for reason, content := range map[string]string{
 		"a variable can be changed while it runs": "package command\n\nvar Version = \"1.2.3\"\n",
 		"another name":                    "package command\n\nconst version = \"1.2.3\"\n",

@@ -88,7 +88,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-func TestPolicyIsReadable(t *testing.T) {
+func TestPolicy_logsTheProductAndTheBaseline(t *testing.T) {
 	var policy struct {
 		Kind  string
 		Rules []struct {

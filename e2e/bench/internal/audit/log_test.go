@@ -10,7 +10,7 @@ import (
 )
 
 // The log file appears late and its lines arrive in pieces. The reader loses no line and reads none twice.
-func TestLog(t *testing.T) {
+func TestLog_readsEachLineOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l := Open(path)
 	defer l.Close()
@@ -42,7 +42,7 @@ func TestLog(t *testing.T) {
 }
 
 // A log that is not JSON is an error and not an idle fleet.
-func TestLog_unreadable(t *testing.T) {
+func TestLog_rejectsALineThatIsNotJSON(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	if err := os.WriteFile(path, []byte("not json\n"), 0o600); err != nil {
 		t.Fatal(err)

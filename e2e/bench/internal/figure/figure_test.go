@@ -93,7 +93,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func TestResults(t *testing.T) {
+func TestResults_reportMissesAndRegressions(t *testing.T) {
 	r := &Results{Size: "quick", Rows: []Row{{What: "good", Value: 1, Comparison: AtMost, Target: 2}, {What: "bad", Value: 3, Comparison: AtMost, Target: 2}}}
 	if missed := r.Missed(); len(missed) != 1 || missed[0].What != "bad" || len(r.Rows) != 2 {
 		t.Errorf("missed %v of %v", missed, r.Rows)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-func TestParallelDoesEveryThingOnce(t *testing.T) {
+func TestParallel_callsEachIndexOnce(t *testing.T) {
 	var done [1000]atomic.Int32
 	if err := Parallel(t.Context(), len(done), func(_ context.Context, i int) error { done[i].Add(1); return nil }); err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestParallelDoesEveryThingOnce(t *testing.T) {
 	}
 }
 
-func TestParallelStopsAtTheFirstError(t *testing.T) {
+func TestParallel_stopsAtTheFirstError(t *testing.T) {
 	broken := errors.New("broken")
 	var calls atomic.Int32
 	err := Parallel(t.Context(), 1_000_000, func(context.Context, int) error { calls.Add(1); return broken })
@@ -43,7 +43,7 @@ func TestParallelStopsAtTheFirstError(t *testing.T) {
 	}
 }
 
-func TestClient(t *testing.T) {
+func TestClient_returnsErrorsAndEvents(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/refused":

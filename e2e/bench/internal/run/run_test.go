@@ -39,7 +39,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestChosenPhases(t *testing.T) {
+func TestChoose(t *testing.T) {
 	all := []phase{{key: "grow"}, {key: "latency"}, {key: "wide"}}
 	keys := func(phases []phase) (keys string) {
 		for _, p := range phases {
@@ -70,7 +70,7 @@ func TestChosenPhases(t *testing.T) {
 }
 
 // InTurn draws one Application of each ApplicationSet in turn.
-func TestInTurn(t *testing.T) {
+func TestInTurn_drawsFromEachApplicationSet(t *testing.T) {
 	b := &rig.Load{Random: rand.New(rand.NewPCG(1, 2)), Apps: []*rig.Application{{Set: "a"}, {Set: "b"}, {Set: "a"}, {Set: "b"}, {Set: "b"}}}
 	var sets string
 	for _, c := range b.InTurn(5) {
@@ -82,7 +82,7 @@ func TestInTurn(t *testing.T) {
 }
 
 // No Application has two changes in flight. Otherwise a cluster would report an older revision last.
-func TestDrawKeepsOrder(t *testing.T) {
+func TestDraw_keepsTheOrderOfChanges(t *testing.T) {
 	b := &rig.Load{Random: rand.New(rand.NewPCG(1, 2))}
 	apps := []*rig.Application{{}, {}, {}}
 	changes := b.Draw(apps, 8)
@@ -104,7 +104,7 @@ func TestDrawKeepsOrder(t *testing.T) {
 	}
 }
 
-func TestPacedRunsAllAndKeepsTheFirstError(t *testing.T) {
+func TestPaced_runsAllAndReturnsTheFirstError(t *testing.T) {
 	var n atomic.Int64
 	first := errors.New("first")
 	err := rig.Paced(t.Context(), 5, 1000, func(_ context.Context, i int) error {
@@ -124,7 +124,7 @@ func TestPacedRunsAllAndKeepsTheFirstError(t *testing.T) {
 	}
 }
 
-func TestStopwatch(t *testing.T) {
+func TestStopwatch_timesEachRevisionOnce(t *testing.T) {
 	s := rig.NewStopwatch("hub", "report")
 	s.Start("be01")
 	s.Start("be02")
@@ -136,7 +136,7 @@ func TestStopwatch(t *testing.T) {
 	}
 }
 
-func TestPace(t *testing.T) {
+func TestPerSecond(t *testing.T) {
 	var p rig.Throughput
 	if p.PerSecond() != 0 {
 		t.Error("nothing done in no time is a rate")

@@ -17,7 +17,7 @@ import (
 )
 
 // The size xlarge has 50,000 Applications, is compared with 2,000, and has separate targets.
-func TestXlarge(t *testing.T) {
+func TestXlarge_hasSeparateTargets(t *testing.T) {
 	s, err := rig.FindSize("xlarge")
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestXlarge(t *testing.T) {
 }
 
 // Memory per Application is the memory at the largest stage beyond the program without Applications.
-func TestMemoryPerApplication(t *testing.T) {
+func TestRelateMemory_subtractsTheEmptyProgram(t *testing.T) {
 	size := rig.Size{PerApplication: map[string]float64{env.Propagation: 6, env.Aggregation: 3}}
 	b := &rig.Rig{
 		Options: rig.Options{Size: size, Progress: func(string) {}},
@@ -61,7 +61,7 @@ func TestMemoryPerApplication(t *testing.T) {
 }
 
 // A steady load changes at most ten reports, so the rate of each report is the same for more ApplicationSets.
-func TestTrickleIsOfTenReports(t *testing.T) {
+func TestSteadyLoad_changesAtMostTenReports(t *testing.T) {
 	for sets, want := range map[int]int{4: 4, 10: 10, 20: 10} {
 		b := &rig.Load{Size: rig.Size{Sets: sets}}
 		for s := range sets {

@@ -54,7 +54,7 @@ func TestBeyond(t *testing.T) {
 }
 
 // The rows contain the longest takeover, and the number of all unneeded writes.
-func TestRowsOfTakeovers(t *testing.T) {
+func TestRowsOfTakeovers_containTheLongestTakeover(t *testing.T) {
 	b := &rig.Rig{Options: rig.Options{Progress: func(string) {}}, Results: &figure.Results{}, Load: &rig.Load{}}
 	rowsOfTakeovers(b, &pair{
 		name: env.Propagation, took: []time.Duration{21 * time.Second, 16 * time.Second}, beyond: make([]audit.Entry, 3),
@@ -72,7 +72,7 @@ func TestRowsOfTakeovers(t *testing.T) {
 }
 
 // No manifest sets durations of leader election, so the pairs run with the binaries' defaults.
-func TestLeaderElectionIsAsShipped(t *testing.T) {
+func TestLeaderElection_hasTheDefaultsInEveryManifest(t *testing.T) {
 	elects := 0
 	err := filepath.WalkDir(filepath.Join(testkit.Root(), "deploy"), func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".yaml" {

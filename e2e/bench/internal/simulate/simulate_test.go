@@ -15,7 +15,7 @@ import (
 )
 
 // The product reads the simulated agent's status as feedback.
-func TestWorkStatusIsFeedback(t *testing.T) {
+func TestWorkStatus_isReadAsFeedback(t *testing.T) {
 	var work workv1.ManifestWork
 	if err := json.Unmarshal(WorkStatus("set00", "cluster0007", 3, Healthy(Revision(9))), &work); err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestWorkStatusIsFeedback(t *testing.T) {
 	}
 }
 
-func TestApplicationIsPulled(t *testing.T) {
+func TestApplication_isPulled(t *testing.T) {
 	var app argocd.Application
 	if err := json.Unmarshal(Application("set00", "uid", "cluster0007"), &app); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestApplicationIsPulled(t *testing.T) {
 	}
 }
 
-func TestRevisionsAreAsLongAsReal(t *testing.T) {
+func TestRevision_isAsLongAsACommit(t *testing.T) {
 	if a, b := Revision(1), Revision(2); len(a) != 40 || len(b) != 40 || a == b {
 		t.Errorf("got %s and %s", a, b)
 	}

@@ -33,7 +33,7 @@ const long = 3000
 
 // An error of the reader makes the agent report StatusFeedbackSynced=False. So no status that Argo CD writes
 // may cause an error, with and without the feature gate that lets an agent report lists.
-func TestAgentReadsEveryPath(t *testing.T) {
+func TestAgent_readsEveryPath(t *testing.T) {
 	message := strings.Repeat("x", long)
 	cut := message[:contract.MaxMessage-len("…")] + "…"
 	digest := strings.Repeat("0123456789abcdef", 4)
@@ -151,7 +151,7 @@ func TestAgentReadsEveryPath(t *testing.T) {
 // An error of the agent loses only one value. Argo CD does not write the null list, which its CRD rejects.
 // Two long errors of one type are too long only for an agent with the feature gate. A list of revisions is
 // too short until Argo CD has compared with a new source.
-func TestAgentStumbles(t *testing.T) {
+func TestAgent_losesOneValueByAnError(t *testing.T) {
 	if err := features.SpokeMutableFeatureGate.SetFromMap(map[string]bool{string(ocmfeature.RawFeedbackJsonString): true}); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestAgentStumbles(t *testing.T) {
 }
 
 // The agent reports the fields of the Application's metadata that show the state of a one-time request.
-func TestAgentReadsRequests(t *testing.T) {
+func TestAgent_readsRequests(t *testing.T) {
 	const applied = `{"manager":"work-agent","operation":"Apply","fieldsV1":{"f:metadata":{"f:labels":{}},"f:spec":{}%s}}`
 	const argo = `{"manager":"argocd-application-controller","operation":"Update","fieldsV1":{"f:status":{}}}`
 	cases := map[string]struct {
@@ -239,7 +239,7 @@ func read(t *testing.T, status string, sources int) ([]workv1.FeedbackValue, err
 
 // A deletion without cascade waits until no finalizer that would prune remains. The agent reports these
 // finalizers.
-func TestAgentReadsFinalizersAtAnEnd(t *testing.T) {
+func TestAgent_readsTheFinalizersOfADeletion(t *testing.T) {
 	cases := map[string]struct {
 		metadata, want string
 		known          bool

@@ -141,7 +141,7 @@ var healthCases = map[string]struct {
 	},
 }
 
-func TestHealthRules(t *testing.T) {
+func TestHealthRules_reportHealthAndProgress(t *testing.T) {
 	plugin := buildPlugin(t)
 	reader, err := conditions.NewConditionReader()
 	if err != nil {

@@ -136,7 +136,7 @@ func stored(t *testing.T, version, name string) map[string]any {
 
 // Objects created under another project's CRD keep every field under our CRD, in both versions. A status
 // written in one version is read in the other. A rewrite, as in a storage migration, loses nothing.
-func TestObjectsOfPeersAreKept(t *testing.T) {
+func TestCRD_keepsObjectsOfPeers(t *testing.T) {
 	for name, c := range map[string]struct{ file, version, spec string }{
 		"v1beta1":  {peerBeta, "v1beta1", betaObject},
 		"v1alpha1": {peerAlpha, "v1alpha1", alphaObject},
@@ -180,7 +180,7 @@ func TestObjectsOfPeersAreKept(t *testing.T) {
 
 // Our CRD has more stored versions than the CRDs of the other projects. The API server rejects the CRD
 // without v1beta1. It accepts the other one, and the controller detects that by the missing annotation.
-func TestPeersOverOurs(t *testing.T) {
+func TestCRD_isReplacedOnlyByPeersWithV1beta1(t *testing.T) {
 	fresh(t, ours, "v1beta1")
 	served(t, "v1alpha1")
 	create(t, "v1alpha1", "kept", alphaObject)
@@ -197,7 +197,7 @@ func TestPeersOverOurs(t *testing.T) {
 }
 
 // One Go type generates both schemas. A difference would lose data in a read.
-func TestVersionsHaveOneSchema(t *testing.T) {
+func TestCRD_hasOneSchemaForBothVersions(t *testing.T) {
 	o := crd(t, ours)
 	if o.GetAnnotations()[v1beta1.ProvidedByAnnotation] != v1beta1.ProvidedBy {
 		t.Errorf("annotations are %v", o.GetAnnotations())
@@ -220,7 +220,7 @@ func TestVersionsHaveOneSchema(t *testing.T) {
 	}
 }
 
-func TestSchemaRefuses(t *testing.T) {
+func TestCRD_rejectsInvalidSpecs(t *testing.T) {
 	fresh(t, ours, "v1beta1")
 	served(t, "v1alpha1")
 	create(t, "v1beta1", "probe", `{placementRef: {kind: Placement, name: p}, argoServer: {argoNamespace: argocd}}`)
@@ -255,7 +255,7 @@ func TestSchemaRefuses(t *testing.T) {
 }
 
 // Our CRD accepts the examples from the other projects' guides.
-func TestExamplesOfPeersAreTaken(t *testing.T) {
+func TestCRD_acceptsExamplesOfPeers(t *testing.T) {
 	fresh(t, ours, "v1alpha1")
 	served(t, "v1beta1")
 	alpha := create(t, "v1alpha1", "alpha", `{placementRef: {apiVersion: cluster.open-cluster-management.io/v1beta1, kind: Placement, name: placement}, argoCDAgentAddon: {mode: managed}}`)

@@ -12,7 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-func TestManifestsGoAlong(t *testing.T) {
+func TestWork_includesManifests(t *testing.T) {
 	const (
 		argocd = `{"apiVersion":"argoproj.io/v1beta1","kind":"ArgoCD","metadata":{"name":"argocd"},"spec":{"server":{"x":1}}}`
 		twice  = `{"apiVersion":"argoproj.io/v1beta1","kind":"ArgoCD","metadata":{"name":"argocd","namespace":"x"},"spec":{"argoCDAgent":{"agent":{"enabled":true,"client":{"principalServerAddress":"mine"}}}}}`
@@ -40,7 +40,7 @@ func TestManifestsGoAlong(t *testing.T) {
 	}
 }
 
-func TestManifestsThatAreRefused(t *testing.T) {
+func TestWork_rejectsBadManifests(t *testing.T) {
 	deployment := `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"mci-argocd-agent","namespace":"argocd"}}`
 	for what, manifests := range map[string][]string{
 		"no JSON":      {`{`},

@@ -24,7 +24,7 @@ func TestGeneration(t *testing.T) {
 }
 
 // The registration agent derives the Secret's name from the names of the add-on and the signer.
-func TestNames(t *testing.T) {
+func TestNames_areValid(t *testing.T) {
 	if want := AddOnName + "-" + strings.ReplaceAll(SignerName, "/", "-") + "-client-cert"; ClientSecretName != want {
 		t.Errorf("the client certificate's Secret is %s, want %s", ClientSecretName, want)
 	}

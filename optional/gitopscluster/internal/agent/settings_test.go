@@ -67,7 +67,7 @@ func decoded[T any](t *testing.T, work *workv1.ManifestWork, kind, name string) 
 
 // This version of argocd-agent reads every setting of the delivered Deployment. Every value has the
 // setting's type.
-func TestDeliveredSettingsAreTheAgents(t *testing.T) {
+func TestSettings_areReadByTheAgent(t *testing.T) {
 	known := variables(t)
 	for _, mode := range []string{ModeManaged, ModeAutonomous} {
 		w := wanted(t)
@@ -118,7 +118,7 @@ func (v variable) takes(value string) bool {
 }
 
 // The settings of a GitOpsCluster reach the agent under the names that argocd-agent reads.
-func TestDeliveredSettings_ofTheGitOpsCluster(t *testing.T) {
+func TestSettings_includeThoseOfTheGitOpsCluster(t *testing.T) {
 	known, w := variables(t), wanted(t)
 	w.Settings = v1beta1.AgentSettings{
 		AllowedNamespaces: []string{"team-*", "apps"}, CreateNamespace: true, KeepAlive: &metav1.Duration{Duration: 50 * time.Second},

@@ -88,7 +88,7 @@ func available(m *workv1.ManifestCondition, status metav1.ConditionStatus, reaso
 	m.Conditions[1].Status, m.Conditions[1].Reason = status, reason
 }
 
-func TestState(t *testing.T) {
+func TestStateOf(t *testing.T) {
 	type flags struct{ applied, certificate, deployed, connected bool }
 	cases := map[string]struct {
 		why     string

@@ -132,7 +132,7 @@ func TestWork(t *testing.T) {
 }
 
 // No rule has a wildcard. Only managed mode has permissions for Applications of all namespaces.
-func TestRights(t *testing.T) {
+func TestWork_grantsNoWildcards(t *testing.T) {
 	for mode, applications := range map[string]bool{ModeManaged: true, ModeAutonomous: false} {
 		w := wanted(t)
 		w.Mode = mode
@@ -169,7 +169,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-func TestDeploymentIsRestricted(t *testing.T) {
+func TestDeployment_isRestricted(t *testing.T) {
 	d := decoded[appsv1.Deployment](t, mustWork(t, wanted(t), ""), "Deployment", DeploymentName)
 	pod := d.Spec.Template.Spec
 	c := pod.Containers[0]
@@ -189,7 +189,7 @@ func TestDeploymentIsRestricted(t *testing.T) {
 }
 
 // The API server rejects a change of a binding's role, so each role has a binding with a different name.
-func TestWork_anotherRoleHasAnotherBinding(t *testing.T) {
+func TestWork_hasABindingForEachRole(t *testing.T) {
 	names := map[string]string{}
 	for _, role := range []string{"view", "admin", "team:actions"} {
 		w := wanted(t)
@@ -243,7 +243,7 @@ func TestDigest(t *testing.T) {
 }
 
 // A CA bundle with a key, or with anything but certificates, does not leave the hub.
-func TestOnlyCertificatesTravel(t *testing.T) {
+func TestWork_includesOnlyCertificates(t *testing.T) {
 	w := wanted(t)
 	key := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: []byte("secret")})
 	for what, bundle := range map[string][]byte{

@@ -25,7 +25,7 @@ import (
 
 // An agent gets everything that it needs, and follows a change of the principal's address. Its ManifestWork
 // is deleted first, then its key. The certificates are deleted with the last GitOpsCluster.
-func TestComesAndLeaves(t *testing.T) {
+func TestReconcile_installsAndRemovesAnAgent(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
 	if _, _, err := f.Shape(f.namespace, c); !errors.Is(err, ErrNotKnown) {
@@ -81,7 +81,7 @@ func TestComesAndLeaves(t *testing.T) {
 
 // The older of two GitOpsClusters has the agent. When the older one is deleted, the other one takes over
 // the same ManifestWork.
-func TestOlderHasTheAgent(t *testing.T) {
+func TestAssign_prefersTheOlderGitOpsCluster(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
 	f.Set(f.spec("a", time.Hour, c))
@@ -105,7 +105,7 @@ func TestOlderHasTheAgent(t *testing.T) {
 
 // After a restart, no agent is removed before the GitOpsClusters are known. If the hub is up to date,
 // nothing is written.
-func TestRestart(t *testing.T) {
+func TestRestart_writesNothing(t *testing.T) {
 	f := newFixture(t)
 	kept, left := f.cluster(), f.cluster()
 	f.Set(f.spec("a", time.Hour, kept))
@@ -152,7 +152,7 @@ func TestRestart(t *testing.T) {
 }
 
 // A dry run lists the writes of a real run, and writes nothing.
-func TestDryRun(t *testing.T) {
+func TestDryRun_listsTheWritesOfARealRun(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
 	a := f.spec("a", 0, c)
@@ -205,7 +205,7 @@ func TestAbandoned_isReported(t *testing.T) {
 
 // When the last GitOpsCluster drops its agents, a dry run lists the deletion of the certificates and
 // deletes nothing.
-func TestDryRunOfTheEnd(t *testing.T) {
+func TestDryRun_listsTheDeletionOfCertificates(t *testing.T) {
 	f, ctx := newFixture(t), t.Context()
 	a := f.spec("a", 0)
 	f.Set(a)

@@ -89,7 +89,7 @@ func TestDefaultProject_isKeptAlthoughAKeyIsChecked(t *testing.T) {
 
 // The report lists the hub's Applications that no agent serves, and AppProjects that agents overwrite under
 // pulled Applications. Only GitOpsClusters in Argo CD's namespace get it.
-func TestApplications_ofLeftClustersAreReported(t *testing.T) {
+func TestApplications_areReportedIfNoAgentServesThem(t *testing.T) {
 	f := newFixture(t)
 	f.defaultProject(map[string]string{argocd.IgnoreSyncLabel: "false"})
 	c := f.cluster()

@@ -70,7 +70,7 @@ func failures(t *testing.T) float64 {
 
 // It is not an error if another client writes an add-on or a ManifestWork first. The controller retries
 // soon.
-func TestConflictsAreNoErrors(t *testing.T) {
+func TestConflict_isRetriedWithoutAnError(t *testing.T) {
 	for resource, kind := range map[string]schema.GroupVersionKind{
 		"managedclusteraddons": {Group: addonv1alpha1.GroupName, Version: "v1alpha1", Kind: "ManagedClusterAddOn"},
 		"manifestworks":        {Group: workv1.GroupName, Version: "v1", Kind: "ManifestWork"},

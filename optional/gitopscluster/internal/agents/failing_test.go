@@ -24,7 +24,7 @@ func (c noRequests) List(ctx context.Context, list client.ObjectList, options ..
 }
 
 // A pass that cannot read the CertificateSigningRequests ends with the error and changes nothing.
-func TestReconcile_unreadRequestsEndThePass(t *testing.T) {
+func TestReconcile_changesNothingIfRequestsAreUnread(t *testing.T) {
 	f, ctx := newFixture(t), t.Context()
 	c := f.cluster()
 	a := f.spec("a", 0, c)

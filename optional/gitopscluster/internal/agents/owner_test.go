@@ -70,7 +70,7 @@ func TestLeft_ignoresAForgedOwnerAfterARestart(t *testing.T) {
 
 // An agent without its GitOpsCluster stays for the grace period, as on a restored hub. Then it is
 // removed. The oldest GitOpsCluster in Argo CD's namespace decides whether it is abandoned.
-func TestOrphan(t *testing.T) {
+func TestOrphan_staysForTheGracePeriod(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
 	f.Set(f.spec("a", time.Hour, c))
@@ -114,7 +114,7 @@ func TestOrphan(t *testing.T) {
 
 // A restored hub may get the certificates before GitOpsClusters and add-ons. The certificates stay for the
 // grace period.
-func TestOrphan_certificatesStay(t *testing.T) {
+func TestOrphan_keepsTheCertificates(t *testing.T) {
 	f := newFixture(t)
 	c := f.cluster()
 	f.Set(f.spec("a", time.Hour, c))
@@ -209,7 +209,7 @@ func TestNameOfArgoCD_getsNoAgent(t *testing.T) {
 }
 
 // Bad manifests in a dry run are reported for its own clusters, and do not block another GitOpsCluster.
-func TestDryRun_withBadManifests(t *testing.T) {
+func TestDryRun_reportsBadManifests(t *testing.T) {
 	f := newFixture(t)
 	c, d := f.cluster(), f.cluster()
 	bad := f.spec("a", time.Hour, c)

@@ -56,7 +56,7 @@ func deadlines(t *testing.T, namespace string) map[string]time.Time {
 
 // The metric for the clients' certificates has the earliest deadline of all available clusters that keep
 // their agent. Only these clusters renew their certificates, so only their deadlines show a failure.
-func TestRenewalDeadlines(t *testing.T) {
+func TestRenewal_measuresTheEarliestDeadline(t *testing.T) {
 	f := newFixture(t)
 	clusters := []string{f.cluster(), f.cluster()}
 	a := f.spec("a", 0, clusters...)
@@ -149,7 +149,7 @@ func rulesAreFedWith(t *testing.T, kinds []string) {
 }
 
 // A cluster that leaves and returns does not keep the start time of its former generation.
-func TestReporter_clusterThatComesBack(t *testing.T) {
+func TestReporter_resetsTheStartTimeOfAReturnedCluster(t *testing.T) {
 	const name = "cluster1"
 	r, before := &reporter{}, time.Now().Add(-time.Hour)
 	r.generations.Store(name, wantedSince{generation: 1, since: before})

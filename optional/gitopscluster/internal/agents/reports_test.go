@@ -23,7 +23,7 @@ import (
 
 // Until the agent is reconciled, the add-on reports the old connection. The ManifestWork may already report
 // a certificate that the agent was not started with.
-func TestReportsOfAnAgentThatIsNotRestartedYet(t *testing.T) {
+func TestReporter_reportsWhetherTheAgentHasRestarted(t *testing.T) {
 	ca, err := pki.NewAuthority(time.Now(), time.Hour)
 	if err != nil {
 		t.Fatal(err)

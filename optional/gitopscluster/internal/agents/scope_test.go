@@ -35,7 +35,7 @@ func (f *fixture) secret(name string) *corev1.Secret {
 
 // A leaving cluster that does not finish the deletion of its ManifestWork does not block a change of the
 // CA. So an administrator can unblock a change by removing the cluster from the Placement.
-func TestRotation_leavingClusterDoesNotHoldIt(t *testing.T) {
+func TestRotation_doesNotWaitForALeavingCluster(t *testing.T) {
 	f := newFixture(t)
 	stays, leaves := f.cluster(), f.cluster()
 	a := f.spec("a", 0, stays, leaves)
@@ -137,7 +137,7 @@ func TestLeft_ignoresAnOwnerThatAClusterForged(t *testing.T) {
 }
 
 // A GitOpsCluster in Argo CD's namespace precedes an older one in another namespace.
-func TestDeciding_onlyInTheNamespaceOfArgoCD(t *testing.T) {
+func TestOlder_prefersTheNamespaceOfArgoCD(t *testing.T) {
 	in, out := Spec{RotateCA: "in", Agent: &Agent{}, ArgoNamespace: "argocd"}, Spec{RotateCA: "out", Agent: &Agent{}, ArgoNamespace: "argocd", Created: time.Unix(1, 0)}
 	in.Owner.Namespace, out.Owner.Namespace, in.Created = "argocd", "team", time.Unix(2, 0)
 	specs := []Spec{out, in}

@@ -36,7 +36,7 @@ func (a *argo) edit(name string, data map[string]string) {
 }
 
 // gitopscluster uses and checks the Secrets of other clients, and never writes them.
-func TestAdoptsForeign(t *testing.T) {
+func TestEnsure_usesForeignSecretsUnchanged(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
 	const life = 5 * 365 * 24 * time.Hour
 	theirs, err := pki.NewAuthority(now, life)
@@ -180,7 +180,7 @@ func forNamespace(t *testing.T, data map[string][]byte, theirs, stranger *pki.Au
 
 // If other clients made all Secrets, they also restart the principal. Otherwise gitopscluster restarts it
 // after a change, unless KeepPrincipalRunning is set.
-func TestRestartIsLeftToWhoeverMadeEverything(t *testing.T) {
+func TestRestart_isLeftToTheOwnerOfAllSecrets(t *testing.T) {
 	ours := newArgo(t)
 	ours.ensure()
 	a := newArgo(t)

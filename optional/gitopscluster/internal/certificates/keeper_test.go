@@ -24,7 +24,7 @@ import (
 )
 
 // gitopscluster makes the Secrets that a principal needs to start, and makes them once.
-func TestMakesWhatThePrincipalNeeds(t *testing.T) {
+func TestEnsure_createsTheSecretsOnce(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
 	state := a.ensure()
@@ -78,7 +78,7 @@ func (a *argo) agent(cluster string, generation int, state State) standin.Agent 
 
 // gitopscluster re-creates each deleted Secret, adds missing names to a certificate, and renews
 // certificates in time.
-func TestMends(t *testing.T) {
+func TestEnsure_restoresAndRenewsSecrets(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
 	a.ensure()
@@ -124,7 +124,7 @@ func (a *argo) delete(name string) {
 }
 
 // A dry run lists exactly the writes of a real run.
-func TestDryRun(t *testing.T) {
+func TestDryRun_listsTheWritesOfARealRun(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
 	planned := a.ensure(func(w *Wanted) { w.DryRun = true })
@@ -143,7 +143,7 @@ func TestDryRun(t *testing.T) {
 }
 
 // Any write may fail. The next pass completes the work.
-func TestEveryWriteMayFail(t *testing.T) {
+func TestEnsure_completesAfterAFailedWrite(t *testing.T) {
 	failure := errors.New("injected")
 	for failing := range 6 {
 		a := newArgo(t)
@@ -183,7 +183,7 @@ func TestEveryWriteMayFail(t *testing.T) {
 
 // Only a new value requests a new CA. If a value is removed, for example with its GitOpsCluster, the
 // remaining values request none.
-func TestRotateCA_onlyANewValueRequestsANewCA(t *testing.T) {
+func TestRotateCA_requestsANewCAOnlyForANewValue(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
 	wants := func(values ...string) func(*Wanted) { return func(w *Wanted) { w.RotateCA = values } }

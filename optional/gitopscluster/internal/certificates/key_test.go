@@ -46,7 +46,7 @@ func TestKey_isNotInThePrincipalsNamespace(t *testing.T) {
 
 // Another client, such as cert-manager, may keep the CA's Secret in the key namespace. gitopscluster signs
 // with that CA, never writes the Secret, and copies the certificate into the principal's namespace.
-func TestKey_ofAnotherClient(t *testing.T) {
+func TestKey_isUsedFromAnotherClient(t *testing.T) {
 	theirs, err := pki.NewAuthority(time.Now(), DefaultCALife)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestKey_ofAnotherClient(t *testing.T) {
 }
 
 // gitopscluster does not replace a lost key unasked, because a new CA would disconnect every agent.
-func TestKey_lostIsReported(t *testing.T) {
+func TestKey_isReportedIfLost(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
 	a.ensure()
@@ -115,7 +115,7 @@ func TestKey_lostIsReported(t *testing.T) {
 }
 
 // The message about a broken own CA names everything that has to be deleted before gitopscluster makes one.
-func TestKey_brokenHasARemedy(t *testing.T) {
+func TestKey_hasARemedyIfBroken(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
 	a.ensure()
@@ -139,7 +139,7 @@ func TestKey_brokenHasARemedy(t *testing.T) {
 
 // gitopscluster uses a CA even if another client keeps its key in the principal's namespace. A warning
 // reports where the key belongs.
-func TestKey_besideThePrincipalIsReported(t *testing.T) {
+func TestKey_isReportedInThePrincipalsNamespace(t *testing.T) {
 	theirs, err := pki.NewAuthority(time.Now(), DefaultCALife)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 // The config of a cluster's Secret differs from the config of another cluster, and is the same after a
 // restart.
-func TestProxyConfig(t *testing.T) {
+func TestProxyConfig_isUniqueAndRepeatable(t *testing.T) {
 	f := newFleet(t, "c1")
 	one, digest, err := f.state.ProxyConfig("c1")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // During a change of the CA, the principal accepts every reachable agent at any time, whatever restarts in
 // between. An unreachable agent delays only the last step.
-func TestChangeOfTheCA(t *testing.T) {
+func TestRotation_keepsReachableAgentsConnected(t *testing.T) {
 	t.Run("clusters first", func(t *testing.T) { changeOfTheCA(t, false) })
 	t.Run("principal first", func(t *testing.T) { changeOfTheCA(t, true) })
 }
@@ -71,7 +71,7 @@ func changeOfTheCA(t *testing.T, principalFirst bool) {
 }
 
 // A change of the CA also completes with a slow principal.
-func TestChangeOfTheCAWithASlowPrincipal(t *testing.T) {
+func TestRotation_completesWithASlowPrincipal(t *testing.T) {
 	f := newFleet(t, "c1", "c2")
 	f.slow = 8
 	f.changeCA("")
@@ -83,7 +83,7 @@ func TestChangeOfTheCAWithASlowPrincipal(t *testing.T) {
 }
 
 // gitopscluster changes the CA by itself when a fifth of its life is left.
-func TestChangeOfTheCAInTime(t *testing.T) {
+func TestRotation_startsInTime(t *testing.T) {
 	f := newFleet(t, "c1")
 	f.changeCA("")
 	first := f.state.SigningCA

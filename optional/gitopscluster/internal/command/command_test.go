@@ -53,7 +53,7 @@ func TestValidate(t *testing.T) {
 }
 
 // Plan reports a bad file or command line without a request to the hub.
-func TestPlanOfABadFile(t *testing.T) {
+func TestPlan_reportsABadFile(t *testing.T) {
 	cases := map[string]struct{ reason, text, want string }{
 		"empty":     {"there is nothing to plan", "", "no GitOpsCluster"},
 		"kind":      {"another kind is not skipped in silence", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: a}}", "not a GitOpsCluster"},

@@ -13,7 +13,7 @@ import (
 
 // The controller reconciles requests that were added before its start. It reconciles a request that was
 // added twice only once.
-func TestAdd_beforeTheStartIsKept(t *testing.T) {
+func TestAdd_keepsRequestsFromBeforeTheStart(t *testing.T) {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer queue.ShutDown()
 	early := reconcile.Request{NamespacedName: types.NamespacedName{Name: "early"}}

@@ -23,7 +23,7 @@ import (
 
 // If Argo CD's Namespace no longer admits a GitOpsCluster, its Secrets stay. The condition names the label,
 // and nothing changes until the label is restored. The GitOpsCluster may still be deleted.
-func TestAdmission(t *testing.T) {
+func TestAdmission_keepsTheSecretsWithoutTheLabel(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(3)
 	decision := f.placement("all", clusters[:2]...)
@@ -109,7 +109,7 @@ func (f *fleet) leftover(o *v1beta1.GitOpsCluster, flag string) {
 
 // Without --agents, the Secret of a cluster with an agent keeps its content. It stays even if the cluster
 // leaves the Placement.
-func TestSecretOfAnAgent_staysWithoutAgents(t *testing.T) {
+func TestSecret_keepsItsContentWithoutAgents(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(2)
 	decision := f.placement("all", clusters...)
@@ -134,7 +134,7 @@ func TestSecretOfAnAgent_staysWithoutAgents(t *testing.T) {
 
 // An invalid spec does not block a deletion. An invalid annotation does, because its author may have tried
 // to prevent the deletion.
-func TestAgentSpec_ofADeletion(t *testing.T) {
+func TestAgentSpec_ignoresAnInvalidSpecInADeletion(t *testing.T) {
 	now := metav1.Now()
 	deleted := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}
 	for reason, want := range map[string]bool{intent.ReasonBadField: false, intent.ReasonAgentsNotAdmitted: false, intent.ReasonBadAnnotation: true} {

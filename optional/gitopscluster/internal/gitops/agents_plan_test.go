@@ -72,7 +72,7 @@ func (f *fleet) agentPlan(o *v1beta1.GitOpsCluster, reason string, wants ...stri
 
 // A dry run writes nothing for agents, and lists the writes of the real run. This applies to creation and
 // deletion. A preview by the command line gives the same plan.
-func TestDryRunOfAgents(t *testing.T) {
+func TestDryRun_writesNothingForAgents(t *testing.T) {
 	f, ctx := newFleet(t), context.Background()
 	f.withPrincipal()
 	cluster := f.clusters(1)[0]
@@ -135,7 +135,7 @@ func TestDryRunOfAgents(t *testing.T) {
 }
 
 // The plan of a younger GitOpsCluster does not take the agent of an older one.
-func TestPlan_withAnotherGitOpsCluster(t *testing.T) {
+func TestPlan_keepsTheAgentOfAnOlderGitOpsCluster(t *testing.T) {
 	f, ctx := newFleet(t), context.Background()
 	f.withPrincipal()
 	cluster := f.clusters(1)[0]

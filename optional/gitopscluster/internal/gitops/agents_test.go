@@ -150,7 +150,7 @@ func nothingOfAKey(t *testing.T, o *v1beta1.GitOpsCluster) {
 // A new cluster gets an agent, and its Secret changes in place. The status reports the controller's wait,
 // and nothing about a key. A deletion removes the Secret last. The certificates are deleted with the last
 // GitOpsCluster.
-func TestAgentsComeAndLeave(t *testing.T) {
+func TestAgents_areInstalledAndRemoved(t *testing.T) {
 	f := newFleet(t)
 	f.withPrincipal()
 	cluster := f.clusters(1)[0]
@@ -233,7 +233,7 @@ func TestHeldBack_getsNoAgent(t *testing.T) {
 }
 
 // A GitOpsCluster that was re-created with the same name does not inherit the confirmation of a deletion.
-func TestForget_recreated(t *testing.T) {
+func TestForget_dropsTheConfirmationOfADeletion(t *testing.T) {
 	owner := types.NamespacedName{Namespace: "argocd", Name: "fleet"}
 	r := &Reconciler{
 		known: map[types.NamespacedName]types.UID{owner: "1"}, confirmed: map[types.NamespacedName]bool{owner: true},

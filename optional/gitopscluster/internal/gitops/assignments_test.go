@@ -22,7 +22,7 @@ import (
 // After its agent has left, a cluster stays released until a Placement selects it again. A stale cache
 // that still has the agent or the Secret does not change that, and neither does an unreadable
 // Placement. Otherwise the cluster would get another agent until the grace period ends.
-func TestReleased_clusterStaysReleasedUntilSelectedAgain(t *testing.T) {
+func TestAssignments_keepReleasedClustersUntilSelected(t *testing.T) {
 	r := &Reconciler{
 		assignments: NewAssignments(""), options: Options{RemovalLimit: limit.Limit{Percent: 100, Least: 1}}, since: map[types.NamespacedName]map[string]time.Time{},
 	}

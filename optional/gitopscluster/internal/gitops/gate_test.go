@@ -22,7 +22,7 @@ func (m fixedMapper) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping
 }
 
 // If gitopscluster cannot read the served versions, the gate does not change: it stays open or closed.
-func TestUnreadVersionsChangeNothing(t *testing.T) {
+func TestGate_keepsItsStateIfVersionsAreUnread(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		open bool

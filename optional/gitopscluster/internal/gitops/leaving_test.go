@@ -25,7 +25,7 @@ import (
 
 // If a Placement drops half of its clusters at once, all of them stay registered until a person confirms
 // the removal.
-func TestTooManyAreHeldBack(t *testing.T) {
+func TestLeaving_holdsBackTooManyClusters(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(6)
 	decision := f.placement("all", clusters...)
@@ -67,7 +67,7 @@ func TestTooManyAreHeldBack(t *testing.T) {
 
 // A cluster leaves after the grace period, and may return within it. A restart starts the grace period
 // again.
-func TestLeavesAfterTheGracePeriod(t *testing.T) {
+func TestLeaving_waitsForTheGracePeriod(t *testing.T) {
 	f := newFleet(t)
 	f.options.Grace = time.Hour // longer than any test run
 	clusters := f.clusters(3)
@@ -101,7 +101,7 @@ func TestLeavesAfterTheGracePeriod(t *testing.T) {
 }
 
 // A GitOpsCluster keeps its finalizer until its Secrets are deleted. Clusters of other GitOpsClusters stay.
-func TestDeletion(t *testing.T) {
+func TestDeletion_waitsForTheSecrets(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(4)
 	f.placement("some", clusters[:3]...)
@@ -183,7 +183,7 @@ func (f *fleet) pulled(name, cluster string) {
 
 // Existing Secrets without a GitOpsCluster stay while Argo CD's namespace has no GitOpsCluster. The first
 // one there removes them, after a confirmation if they are too many.
-func TestFromAllToGitOpsClusters(t *testing.T) {
+func TestRegistration_movesFromAllToGitOpsClusters(t *testing.T) {
 	f := newFleet(t)
 	f.options.Every = true
 	clusters := f.clusters(4)

@@ -83,7 +83,7 @@ func (f *fleet) allServed(n int) {
 
 // If many clusters are selected at once, the controller handles a few in parallel. After a restart it
 // writes only for a new cluster.
-func TestManyAtOnce(t *testing.T) {
+func TestRegistration_handlesAFewClustersInParallel(t *testing.T) {
 	const n = 60
 	f := newFleet(t)
 	f.withPrincipal()

@@ -20,7 +20,7 @@ import (
 
 // gitopscluster does not change a foreign cluster Secret for the same name. It registers the cluster when
 // that Secret is deleted.
-func TestForeignSecretWithTheSameName(t *testing.T) {
+func TestSecret_isNotChangedIfForeign(t *testing.T) {
 	for name, secret := range map[string]*corev1.Secret{
 		"otherName": {ObjectMeta: metav1.ObjectMeta{Name: "by-hand", Labels: map[string]string{"argocd.argoproj.io/secret-type": "cluster"}}},
 		"sameName":  {ObjectMeta: metav1.ObjectMeta{}},
@@ -62,7 +62,7 @@ func TestForeignSecretWithTheSameName(t *testing.T) {
 
 // Two GitOpsClusters that select the same cluster share its Secret. The deletion of one does not affect the
 // other.
-func TestTwoThatOverlap(t *testing.T) {
+func TestOverlap_sharesTheSecret(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(3)
 	f.placement("first", clusters[0], clusters[1])
@@ -91,7 +91,7 @@ func TestTwoThatOverlap(t *testing.T) {
 
 // If every cluster is registered anyway, a GitOpsCluster is only added as a holder, and its deletion
 // deletes no Secret. Another Argo CD gets only the selected clusters.
-func TestRegistration_withThatOfAllClusters(t *testing.T) {
+func TestRegistration_addsAHolderToThatOfAllClusters(t *testing.T) {
 	f := newFleet(t)
 	other := unique("argocd")
 	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other, Labels: map[string]string{intent.AdmitLabel: "true"}}})

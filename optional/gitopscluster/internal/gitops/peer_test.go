@@ -70,7 +70,7 @@ func uninstall(t *testing.T) {
 
 // Under another project's CRD, gitopscluster writes nothing but an Event. It reconciles the objects when
 // our CRD replaces the other one, and stops when the other CRD is restored.
-func TestUnderAnotherProjectsCRD(t *testing.T) {
+func TestGate_closesUnderAnotherProjectsCRD(t *testing.T) {
 	ours := filepath.Join(testkit.Root(), crdFile)
 	for version, spec := range map[string]map[string]any{
 		"v1beta1":  {"argoServer": map[string]any{"argoNamespace": "A"}, "placementRef": map[string]any{"kind": "Placement", "name": "all"}},
@@ -190,7 +190,7 @@ func leftAlone(t *testing.T, namespace string) {
 }
 
 // With the Adopt option, gitopscluster works under another project's CRD.
-func TestAdopted(t *testing.T) {
+func TestGate_opensWithAdopt(t *testing.T) {
 	uninstall(t)
 	install(t, "../../api/testdata/peer-v1beta1.yaml")
 	t.Cleanup(func() {

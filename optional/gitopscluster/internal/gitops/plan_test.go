@@ -55,7 +55,7 @@ func (f *fleet) done(record *recorder, from int) []string {
 
 // A dry run lists exactly the writes that follow without it: at creation, when clusters leave, and at
 // deletion.
-func TestDryRunIsWhatIsDone(t *testing.T) {
+func TestDryRun_listsTheWritesOfARealRun(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(3)
 	decision := f.placement("all", clusters...)

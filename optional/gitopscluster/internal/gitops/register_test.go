@@ -28,7 +28,7 @@ import (
 )
 
 // gitopscluster registers exactly the accepted clusters of the Placement, and reports it in the status.
-func TestRegistersAPlacement(t *testing.T) {
+func TestRegistration_coversTheAcceptedClusters(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(4)
 	testkit.Edit(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: clusters[2]}}, func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
@@ -76,7 +76,7 @@ func (f *fleet) looked(name string) {
 }
 
 // A restart writes nothing, and removes no cluster.
-func TestRestartWritesNothing(t *testing.T) {
+func TestRestart_writesNothing(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(3)
 	f.placement("all", clusters...)
@@ -130,7 +130,7 @@ func TestRestart_leavesTheStatusOfAgents(t *testing.T) {
 
 // OCM creates an empty PlacementDecision before it fills it. gitopscluster waits until the Placement's
 // condition shows that it selects no cluster, unless OCM's scheduling is disabled for it.
-func TestReady_notBeforeThePlacementIsDecided(t *testing.T) {
+func TestReady_waitsUntilThePlacementIsDecided(t *testing.T) {
 	f := newFleet(t)
 	f.start()
 	clusters := f.clusters(1)
@@ -150,7 +150,7 @@ func TestReady_notBeforeThePlacementIsDecided(t *testing.T) {
 }
 
 // A GitOpsCluster of v1alpha1 is registered, and its status can be read in both versions.
-func TestTheOtherShape(t *testing.T) {
+func TestRegistration_acceptsV1alpha1(t *testing.T) {
 	f := newFleet(t)
 	f.options.Namespaces = append(f.options.Namespaces, f.team) // v1alpha1 registers in the object's own namespace
 	f.grantSecrets(f.team)
@@ -186,7 +186,7 @@ func TestTheOtherShape(t *testing.T) {
 
 // An invalid or forbidden spec is reported with its cause and remedy. gitopscluster writes nothing but the
 // status.
-func TestRefusals(t *testing.T) {
+func TestRefusal_reportsCauseAndRemedy(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(1)
 	f.placement("all", clusters...)
@@ -223,7 +223,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // Neither the status, an Event nor the log has data of a Secret.
-func TestNothingOfASecretIsLogged(t *testing.T) {
+func TestSecret_isNotLoggedOrReported(t *testing.T) {
 	const token = "very-s3cret"
 	f := newFleet(t)
 	clusters := f.clusters(1)
@@ -256,7 +256,7 @@ func TestNothingOfASecretIsLogged(t *testing.T) {
 }
 
 // All clusters stay registered while a Placement or its decisions are missing.
-func TestWithoutDecisionsNothingMoves(t *testing.T) {
+func TestRegistration_keepsClustersWithoutDecisions(t *testing.T) {
 	f := newFleet(t)
 	clusters := f.clusters(2)
 	decision := f.placement("all", clusters...)

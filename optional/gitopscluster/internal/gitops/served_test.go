@@ -85,7 +85,7 @@ func (f *fleet) carry(text string, clusters ...string) {
 
 // gitopscluster signs a cluster's request with the permissions of the shipped roles. Every agent follows
 // the principal's address and version, without a change of a spec.
-func TestAgentsFollowThePrincipal(t *testing.T) {
+func TestAgents_followThePrincipal(t *testing.T) {
 	f, ctx := newFleet(t), context.Background()
 	f.withPrincipal()
 	clusters := f.clusters(2)
@@ -127,7 +127,7 @@ func TestAgentsFollowThePrincipal(t *testing.T) {
 
 // If two GitOpsClusters select a cluster, the older one has the agent. After its deletion the younger one
 // takes over, with the same Secret and ManifestWork.
-func TestAgentChangesHands(t *testing.T) {
+func TestAgents_moveToTheYoungerGitOpsCluster(t *testing.T) {
 	f, ctx := newFleet(t), context.Background()
 	f.withPrincipal()
 	cluster := f.clusters(1)[0]
@@ -164,7 +164,7 @@ func TestAgentChangesHands(t *testing.T) {
 
 // Without agents, gitopscluster neither reads, watches nor writes objects of agents. A condition reports
 // that the agent field has no effect.
-func TestRegistrationBringsNoAgents(t *testing.T) {
+func TestRegistration_installsNoAgents(t *testing.T) {
 	f := newFleet(t)
 	f.withPrincipal()
 	f.options.Agents = nil
@@ -190,7 +190,7 @@ func TestRegistrationBringsNoAgents(t *testing.T) {
 
 // With autonomous agents the condition reports that the hub is read-only. An annotation sets the
 // certificate's generation.
-func TestAutonomousAgents(t *testing.T) {
+func TestAgents_reportAReadOnlyHubIfAutonomous(t *testing.T) {
 	f := newFleet(t)
 	f.team = f.argocd
 	f.withPrincipal()
@@ -223,7 +223,7 @@ func TestAutonomousAgents(t *testing.T) {
 
 // A registered cluster gets an agent and loses it again, and keeps the same Secret. A dry run lists the
 // change of the Secret.
-func TestSecretStaysWhileTheShapeChanges(t *testing.T) {
+func TestSecret_staysWhileTheShapeChanges(t *testing.T) {
 	f := newFleet(t)
 	f.withPrincipal()
 	cluster := f.clusters(1)[0]

@@ -24,7 +24,7 @@ func object(t *testing.T, text string) *v1beta1.GitOpsCluster {
 	return o
 }
 
-func TestMeaning(t *testing.T) {
+func TestOf(t *testing.T) {
 	const placement = "placementRef: {kind: Placement, name: p}, "
 	agent := func(change func(*Agent)) *Agent {
 		a := &Agent{Mode: ModeManaged, Namespace: "argocd", RestartPrincipal: true}
@@ -117,7 +117,7 @@ func TestMeaning(t *testing.T) {
 
 // The example of argocd-pull-integration is in OCM's namespace, which has no Argo CD. v1alpha1 has no
 // argoServer, so the remedy must not mention it.
-func TestNamespaceWithoutArgoCD(t *testing.T) {
+func TestOf_reportsARemedyForANamespaceWithoutArgoCD(t *testing.T) {
 	const text = `apiVersion: apps.open-cluster-management.io/v1alpha1
 kind: GitOpsCluster
 metadata:
@@ -148,7 +148,7 @@ spec:
 }
 
 // Without agents, a GitOpsCluster that asks for one gets a message, so that nobody waits for it.
-func TestAgentsAreOff(t *testing.T) {
+func TestOf_reportsThatAgentsAreOff(t *testing.T) {
 	got := Of(object(t, "spec: {placementRef: {name: p}, argoCDAgentAddon: {}}"), Settings{Namespaces: []string{"team"}})
 	if got.Agent != nil || len(got.Unused) != 1 || !strings.Contains(got.Unused[0], "--agents") {
 		t.Errorf("agent %v, unused %q", got.Agent, got.Unused)
@@ -157,7 +157,7 @@ func TestAgentsAreOff(t *testing.T) {
 
 // A GitOpsCluster outside Argo CD's namespace needs labels on Argo CD's Namespace: one for its clusters,
 // and another for their agents. A GitOpsCluster in Argo CD's namespace needs none.
-func TestAdmission(t *testing.T) {
+func TestOf_requiresTheAdmissionLabels(t *testing.T) {
 	const registration, agents = "spec: {placementRef: {name: p}, argoServer: {argoNamespace: argocd}}", "spec: {placementRef: {name: p}, argoServer: {argoNamespace: argocd}, gitopsAddon: {enabled: true, argoCDAgent: {enabled: true}}}"
 	both := map[string]string{AdmitLabel: "true", AdmitAgentsLabel: "true"}
 	for name, c := range map[string]struct {

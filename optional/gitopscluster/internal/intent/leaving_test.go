@@ -19,7 +19,7 @@ func set(names string) map[string]bool {
 	return s
 }
 
-func TestWhoLeaves(t *testing.T) {
+func TestDecide(t *testing.T) {
 	now := time.Unix(1_767_000_000, 0)
 	ten := "0 1 2 3 4 5 6 7 8 9"
 	cases := map[string]struct {

@@ -16,7 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 )
 
-func TestReadyIsTheFirstThatIsNot(t *testing.T) {
+func TestReady_reportsTheFirstProblem(t *testing.T) {
 	refused := &Problem{ReasonBadField, "a field is wrong; correct it"}
 	cases := map[string]struct {
 		reason string
@@ -53,7 +53,7 @@ func TestReadyIsTheFirstThatIsNot(t *testing.T) {
 
 // The status of unchanged facts does not change with time. A condition's time is the time of its last
 // change.
-func TestTimesMoveWithTheStatus(t *testing.T) {
+func TestStatus_changesTimesOnlyWithFacts(t *testing.T) {
 	first, later := time.Unix(1_767_000_000, 0), time.Unix(1_767_003_600, 0)
 	f := Facts{Missing: []string{"b", "a"}, Taken: map[string]string{"t": "s"}}
 	before := f.Status(&v1beta1.GitOpsClusterStatus{}, first)
@@ -72,7 +72,7 @@ func TestTimesMoveWithTheStatus(t *testing.T) {
 }
 
 // For a fleet of any size, the status stays small and its counts are complete.
-func TestStatusIsBounded(t *testing.T) {
+func TestStatus_isBounded(t *testing.T) {
 	f := Facts{Intent: Intent{DryRun: true, Unused: []string{strings.Repeat("x", 1<<16)}}, Taken: map[string]string{}}
 	for i := range 5000 {
 		name := fmt.Sprintf("cluster-%s-%04d", strings.Repeat("n", 200), i)
@@ -102,7 +102,7 @@ func TestLeaving_asksForAbandonOnce(t *testing.T) {
 }
 
 // The message does not suggest an annotation that nothing reads without agents.
-func TestLeaving_withoutAgentsAsksForTheFlag(t *testing.T) {
+func TestLeaving_asksForTheFlagWithoutAgents(t *testing.T) {
 	c := Facts{AgentsLeaving: map[string]string{"c1": WithoutAgents}}.departing()
 	if strings.Contains(c.Message, "deletion-policy") || !strings.Contains(c.Message, "--agents") {
 		t.Errorf("the message is %q", c.Message)

@@ -14,7 +14,7 @@ import (
 
 // An agent may still run with a certificate of the former CA. However often the cluster requests new
 // certificates, that certificate's record stays, and the former CA stays trusted.
-func TestFormerCAStaysOnRecord(t *testing.T) {
+func TestAddIssued_keepsARecordOfTheFormerCA(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	value := ""
 	add := func(name, ca string, minute int) {
@@ -46,7 +46,7 @@ func TestFormerCAStaysOnRecord(t *testing.T) {
 	}
 }
 
-func TestRecords(t *testing.T) {
+func TestAddIssued_keepsTheNewestRecords(t *testing.T) {
 	add := func(value string, i Issued) string {
 		t.Helper()
 		text, err := AddIssued(value, i)

@@ -21,7 +21,7 @@ import (
 
 var hosts = []string{"principal.example.com", "10.0.0.1", "argocd-agent-principal.argocd.svc"}
 
-func TestServerCertificates(t *testing.T) {
+func TestServerDue(t *testing.T) {
 	ca := authority(t, day)
 	pair, err := ca.IssueServer("argocd-agent-principal-tls", hosts, day)
 	if err != nil {
@@ -140,7 +140,7 @@ func TestCheckAuthority(t *testing.T) {
 }
 
 // ProxyClient stores nothing and returns the same certificate again, so a restart writes nothing.
-func TestProxyClientIsRepeatable(t *testing.T) {
+func TestProxyClient_isRepeatable(t *testing.T) {
 	ca := authority(t, day)
 	pair, err := ca.Encode()
 	if err != nil {
@@ -184,7 +184,7 @@ func TestProxyClientIsRepeatable(t *testing.T) {
 }
 
 // Another client's CA may have an RSA key.
-func TestProxyClientOfRSA(t *testing.T) {
+func TestProxyClient_acceptsAnRSAKey(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestProxyClientOfRSA(t *testing.T) {
 	}
 }
 
-func TestTokenKey(t *testing.T) {
+func TestCheckTokenKey(t *testing.T) {
 	good, err := NewTokenKey()
 	if err != nil {
 		t.Fatal(err)

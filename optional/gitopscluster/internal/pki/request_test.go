@@ -88,7 +88,7 @@ func (a *asked) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
 	return csr
 }
 
-func TestJudgeRequest(t *testing.T) {
+func TestEvaluate(t *testing.T) {
 	uri, _ := url.Parse("spiffe://c1")
 	cases := map[string]struct {
 		reason string

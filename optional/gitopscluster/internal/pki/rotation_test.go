@@ -169,7 +169,7 @@ func TestGenerations(t *testing.T) {
 
 // In whatever order clusters respond, all of them get the next generation. At no time are more of them
 // disconnected than the limit.
-func TestGenerationsComeToAnEnd(t *testing.T) {
+func TestGenerations_reachEveryClusterWithinTheLimit(t *testing.T) {
 	const clusters, limit = 50, 7
 	reports := make([]Report, clusters)
 	for i := range reports {

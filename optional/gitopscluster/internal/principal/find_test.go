@@ -56,7 +56,7 @@ func deployment(change ...func(*appsv1.Deployment)) appsv1.Deployment {
 
 const name = "argocd-agent-principal"
 
-func TestAddress(t *testing.T) {
+func TestFind_detectsTheAddress(t *testing.T) {
 	hostname, ip := corev1.LoadBalancerIngress{Hostname: "lb.example.com"}, corev1.LoadBalancerIngress{IP: "192.0.2.7"}
 	route := Route{Host: "route.example.com", Service: name, Labels: map[string]string{partOfLabel: partOfAgent}}
 	cases := map[string]struct {
@@ -120,7 +120,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-func TestNamesOfCertificates(t *testing.T) {
+func TestFind_returnsTheNamesOfCertificates(t *testing.T) {
 	s := service("x-agent-principal", balanced(corev1.LoadBalancerIngress{Hostname: "lb.example.com"}, corev1.LoadBalancerIngress{IP: "2001:db8::1"}, corev1.LoadBalancerIngress{Hostname: "not a name"}))
 	found, _ := Find(Wanted{Namespace: "a", Address: "spec.example.com"}, Seen{Services: []corev1.Service{s, service("x-agent-resource-proxy")}})
 	want := []string{"2001:db8::1", "lb.example.com", "spec.example.com", "x-agent-principal.a.svc", "x-agent-principal.a.svc.cluster.local"}
@@ -137,7 +137,7 @@ func TestNamesOfCertificates(t *testing.T) {
 
 // Find detects the resource proxy's Service by the names that installers use, or by its label and port
 // name. It takes the port from the Service.
-func TestFind_resourceProxy(t *testing.T) {
+func TestFind_detectsTheResourceProxy(t *testing.T) {
 	labelled := func(s *corev1.Service) {
 		s.Labels = map[string]string{partOfLabel: partOfAgent}
 		s.Spec.Ports = []corev1.ServicePort{{Name: "metrics", Port: 8000}, {Name: proxyPortName, Port: 9443}}
@@ -160,7 +160,7 @@ func TestFind_resourceProxy(t *testing.T) {
 }
 
 // Find evaluates the Deployment that the spec names, and no other.
-func TestFind_namedDeployment(t *testing.T) {
+func TestFind_evaluatesTheNamedDeployment(t *testing.T) {
 	mine := deployment(func(d *appsv1.Deployment) {
 		d.Name, d.Spec.Template.Spec.Containers[0].Image = "mine", "argocd-agent:v0.9.3"
 	})
@@ -174,7 +174,7 @@ func TestFind_namedDeployment(t *testing.T) {
 }
 
 // Agents may accept Applications of other namespaces. Find warns if the principal does not send them.
-func TestFind_allowedNamespaces(t *testing.T) {
+func TestFind_warnsOfMissingNamespaces(t *testing.T) {
 	for value, want := range map[string]int{"": 1, "team-*": 0} {
 		d := deployment(func(d *appsv1.Deployment) {
 			c := &d.Spec.Template.Spec.Containers[0]
@@ -188,7 +188,7 @@ func TestFind_allowedNamespaces(t *testing.T) {
 }
 
 // Each unsuitable setting of the principal is reported with its reason and remedy.
-func TestSettings(t *testing.T) {
+func TestFind_reportsUnsuitableSettings(t *testing.T) {
 	container := func(f func(*corev1.Container)) func(*appsv1.Deployment) {
 		return func(d *appsv1.Deployment) { f(&d.Spec.Template.Spec.Containers[0]) }
 	}
@@ -274,7 +274,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestDeployment(t *testing.T) {
+func TestFind_readsTheDeployment(t *testing.T) {
 	other := func(image string) appsv1.Deployment {
 		return deployment(func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.Containers = append([]corev1.Container{{Name: "proxy", Image: "proxy:1"}}, d.Spec.Template.Spec.Containers...)
@@ -334,7 +334,7 @@ func TestParamsOf_namesAFew(t *testing.T) {
 
 // argocd-operator derives the name of the resource proxy's Service from the principal's Service, for any
 // name of the ArgoCD.
-func TestFind_resourceProxyOfArgoCDOperator(t *testing.T) {
+func TestFind_detectsTheResourceProxyOfArgoCDOperator(t *testing.T) {
 	for _, instance := range []string{"openshift-gitops", "argocd", "mine"} {
 		found, _ := Find(Wanted{Namespace: "a"}, Seen{Services: []corev1.Service{
 			service(instance + "-agent-principal-healthz"), service(instance + "-agent-principal"), service(instance + "-agent-principal-resource-proxy"),
@@ -348,7 +348,7 @@ func TestFind_resourceProxyOfArgoCDOperator(t *testing.T) {
 
 // With argocd-agent's own manifests, the principal listens only on a loopback address by default. Find
 // reports that, because agents cannot reach it.
-func TestFind_principalThatListensOnLoopback(t *testing.T) {
+func TestFind_reportsALoopbackAddress(t *testing.T) {
 	listening := func(host string) []Problem {
 		d := deployment(func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "ARGOCD_PRINCIPAL_LISTEN_HOST", ValueFrom: &corev1.EnvVarSource{
@@ -377,7 +377,7 @@ func TestFind_principalThatListensOnLoopback(t *testing.T) {
 
 // A Helm release and argocd-operator use other names for the Deployment. Find reads image and settings from
 // it. gitopscluster may restart only the Deployment that its Role names.
-func TestDeployment_ofAnotherNameIsRead(t *testing.T) {
+func TestFind_readsADeploymentOfAnotherName(t *testing.T) {
 	named := func(name string) appsv1.Deployment {
 		return deployment(func(d *appsv1.Deployment) { d.Name = name })
 	}

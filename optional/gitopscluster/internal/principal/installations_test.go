@@ -110,7 +110,7 @@ func reasons(problems []Problem) (all []string) {
 
 // Find detects every known installation of a principal with the names of its parts. The settings in
 // docs/argocd-agent.md solve all problems but those listed in after.
-func TestInstallations(t *testing.T) {
+func TestInstallations_areDetected(t *testing.T) {
 	const principal, proxy = "argocd-agent-principal", "argocd-agent-resource-proxy"
 	cases := map[string]struct {
 		installed []string // problems before anything is set
@@ -170,7 +170,7 @@ func TestInstallations(t *testing.T) {
 
 // A remedy names the source of an installation, such as the ArgoCD or the Helm release. A change of the
 // generated objects would be lost at the next apply, which argocd-operator does at once.
-func TestInstallations_remediesNameWhatTheyAreMadeFrom(t *testing.T) {
+func TestInstallations_nameTheirSourceInRemedies(t *testing.T) {
 	const argocd, release, config = " in ArgoCD argocd/argocd", " of Helm release argocd/hub", "in ConfigMap argocd/argocd-agent-params, or --"
 	cases := map[string]map[string]string{
 		"operator": {
@@ -230,7 +230,7 @@ func TestInstallations_remediesNameWhatTheyAreMadeFrom(t *testing.T) {
 
 // Settings and defaults belong to one version of argocd-agent. Installations of another version are
 // reported. Before the range is widened, these installations must be read again.
-func TestInstallations_versionOutsideTheRange(t *testing.T) {
+func TestInstallations_reportAnUnsupportedVersion(t *testing.T) {
 	kustomization, err := os.ReadFile(example + "kustomization.yaml")
 	if err != nil || !strings.Contains(string(kustomization), "/principal?ref="+agent.Version+"\n") {
 		t.Errorf("the example installs another version: %v", err)
@@ -254,7 +254,7 @@ func TestInstallations_versionOutsideTheRange(t *testing.T) {
 
 // gRPC closes the connection of a client that pings more often than the server allows. By default, the
 // principal allows one ping in five minutes.
-func TestFind_pingsThatThePrincipalRefuses(t *testing.T) {
+func TestFind_warnsOfPingsThatThePrincipalRejects(t *testing.T) {
 	for value, least := range map[string]string{"0": "5m0s", "": "5m0s", "30s": "30s", "20s": "", "nonsense": "5m0s"} {
 		seen := asDocumented(t, installed(t, "kustomize"))
 		seen.Params[ParamsName]["principal.keep-alive.min-interval"] = value

@@ -77,7 +77,7 @@ func newScoped(t *testing.T) (*argo, *wishes) {
 
 // The Secret of a cluster changes to one for an agent and back. At all times exactly one Secret of its name
 // exists.
-func TestShapeChangesInPlace(t *testing.T) {
+func TestReconcile_changesTheShapeInPlace(t *testing.T) {
 	a, w := newScoped(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
@@ -149,7 +149,7 @@ func TestShapeChangesInPlace(t *testing.T) {
 
 // An undesired Secret is deleted only when all GitOpsClusters are known. An unknown holder stays on the
 // Secret.
-func TestUndecided(t *testing.T) {
+func TestReconcile_keepsAnUndecidedSecret(t *testing.T) {
 	a, w := newScoped(t)
 	a.start(nil)
 	name := unique("c")

@@ -25,7 +25,7 @@ import (
 )
 
 // The signer issues no certificate that it cannot record.
-func TestRecordComesFirst(t *testing.T) {
+func TestRecord_precedesTheCertificate(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
 	a.addOn(c, 1)
@@ -57,7 +57,7 @@ func TestRecordComesFirst(t *testing.T) {
 
 // The response to the last write may be lost, or a stale cache may cause a second signature. In the end the
 // record has the issued certificate, even if the next generation is already requested.
-func TestRecordIsOfWhatWasIssued(t *testing.T) {
+func TestRecord_hasTheIssuedCertificate(t *testing.T) {
 	for name, generation := range map[string]int{"the same generation": 1, "the next one is asked for": 2} {
 		t.Run(name, func(t *testing.T) {
 			a := newArgo(t)
@@ -97,7 +97,7 @@ func TestRecordIsOfWhatWasIssued(t *testing.T) {
 }
 
 // If another client approves a request that the signer would not sign, the signer does not sign it.
-func TestApprovedByAnother(t *testing.T) {
+func TestSign_ignoresAForeignApproval(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
 	a.addOn(c, 1)

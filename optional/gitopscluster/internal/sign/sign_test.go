@@ -28,7 +28,7 @@ import (
 type csrs = map[string]*certificatesv1.CertificateSigningRequest
 
 // The signer signs a cluster's own request, and records the certificate.
-func TestSigns(t *testing.T) {
+func TestSign_acceptsAnOwnRequest(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
 	a.addOn(c, 1)
@@ -57,7 +57,7 @@ func TestSigns(t *testing.T) {
 
 // A cluster can put another cluster's name, label and subject into a request. The signer uses the identity
 // of the requester.
-func TestAnotherClusterIsDenied(t *testing.T) {
+func TestSign_deniesARequestOfAnotherCluster(t *testing.T) {
 	a := newArgo(t)
 	victim, other := a.cluster(), a.cluster()
 	a.addOn(victim, 1)
@@ -81,7 +81,7 @@ func TestAnotherClusterIsDenied(t *testing.T) {
 
 // The signer signs only requests as the registration agent makes them. Other requests stay pending, because
 // a denial would block an honest agent for good.
-func TestNeverSigned(t *testing.T) {
+func TestSign_leavesOtherRequestsPending(t *testing.T) {
 	a := newArgo(t)
 	waiting := csrs{}
 	for name, change := range map[string]func(*request){
@@ -116,7 +116,7 @@ func TestNeverSigned(t *testing.T) {
 }
 
 // A pending request is signed as soon as its cause is solved.
-func TestWaits(t *testing.T) {
+func TestSign_retriesAPendingRequest(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
 	a.accept(c, false)
@@ -170,7 +170,7 @@ func (a *argo) event(cluster, reason, text string) {
 }
 
 // Without a CA key the signer signs nothing. It signs the request when the key exists.
-func TestWaitsForTheCA(t *testing.T) {
+func TestSign_waitsForTheCA(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
 	a.addOn(c, 1)

@@ -24,7 +24,7 @@ import (
 )
 
 // If a cluster has too many requests, the signer signs none of them.
-func TestFlood(t *testing.T) {
+func TestSign_ignoresTooManyRequests(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
 	a.addOn(c, 1)
@@ -50,7 +50,7 @@ func TestFlood(t *testing.T) {
 }
 
 // A request that is too old is not signed, and RequestsOf reports the cluster as stuck.
-func TestStuck(t *testing.T) {
+func TestRequestsOf_reportsAStuckCluster(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
 	a.accept(c, false)
@@ -151,7 +151,7 @@ func (a *argo) gone(requests ...*certificatesv1.CertificateSigningRequest) {
 
 // A request that a person has approved can no longer be denied. The signer does not sign it, and does not
 // retry.
-func TestApprovedRequestOfAnotherCluster(t *testing.T) {
+func TestSign_ignoresAnApprovedRequestOfAnotherCluster(t *testing.T) {
 	a := newArgo(t)
 	c, other := a.cluster(), a.cluster()
 	a.addOn(c, 1)

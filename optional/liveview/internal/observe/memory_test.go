@@ -93,7 +93,7 @@ const pod = `{"version":"v1","kind":"Pod","namespace":"guestbook","name":"guestb
 	`"networkingInfo":{"labels":{"app":"guestbook-ui"}},"resourceVersion":"4711","images":["example.com/guestbook:v1"],"health":{"status":"Healthy"},"createdAt":"2026-01-02T03:04:05Z"}`
 
 // Several trees of the maximum size fit into the container's memory, whatever their content.
-func TestReconcile_ofTheLargestTreesFitsInMemory(t *testing.T) {
+func TestReconcile_fitsTheLargestTreesInMemory(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(heapLimit))
 	resources := list("[", "]", `{"kind":"ConfigMap","namespace":"guestbook","name":"c","targetState":"{`+strings.Repeat(`\"key\":\"value\",`, 200)+`}"}`)
 	for name, item := range map[string]string{"pods": pod, "short nodes": `{"kind":"Pod","name":"p"}`, "empty nodes": `{}`} {

@@ -303,7 +303,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestKeys(t *testing.T) {
+func TestKeys_matchArgoCD(t *testing.T) {
 	for _, c := range []struct{ channel, instance, version string }{
 		{"app|managed-resources|guestbook|1.8.3", "guestbook", "1.8.3"},
 		{"app|managed-resources|team_guestbook|2.0", "team_guestbook", "2.0"},

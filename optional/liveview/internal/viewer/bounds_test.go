@@ -144,7 +144,7 @@ func TestReceive_logsAnUnknownVersionOnce(t *testing.T) {
 	}
 }
 
-func TestFind_ofApplicationThatNamesNoCluster(t *testing.T) {
+func TestFind_reportsAMissingCluster(t *testing.T) {
 	app := newApplication("", "nowhere")
 	app.SetAnnotations(map[string]string{"argocd.argoproj.io/skip-reconcile": "true"})
 	must(t, hub.client.Create(t.Context(), app))
@@ -230,7 +230,7 @@ func TestRequest_deletesOnceASecond(t *testing.T) {
 }
 
 // One pass handles thousands of ManifestWorks, which the viewer deletes in parallel.
-func TestRequest_ofManyClusters(t *testing.T) {
+func TestRequest_handlesManyClusters(t *testing.T) {
 	v := aViewer(t, 1)
 	v.Client = &busyClient{}
 	works := map[client.ObjectKey]*metav1.PartialObjectMetadata{}
@@ -269,7 +269,7 @@ func TestStart_logsAFailureOnce(t *testing.T) {
 	}
 }
 
-func TestFailures_add(t *testing.T) {
+func TestFailures_reportARepeatedFailureOnce(t *testing.T) {
 	now, all := time.Now(), failures{}
 	for _, c := range []struct {
 		text  string

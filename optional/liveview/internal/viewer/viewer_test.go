@@ -384,7 +384,7 @@ func TestView_isShownAfterRefresh(t *testing.T) {
 }
 
 // After a restart, the viewer removes views that were requested before and are no longer open.
-func TestView_isTakenBackAfterRestart(t *testing.T) {
+func TestView_isRemovedAfterRestart(t *testing.T) {
 	f := newFixture(t)
 	leave := f.open(t, guestbook)
 	f.awaitTree(t, `"name":"c"`)
@@ -395,7 +395,7 @@ func TestView_isTakenBackAfterRestart(t *testing.T) {
 
 // A tenant can name any cluster in an Application. The viewer requests views only for Applications that
 // propagation has delivered.
-func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
+func TestView_isNotRequestedWithoutDelivery(t *testing.T) {
 	f := newFixture(t)
 	change := func(app *unstructured.Unstructured) { // creates an Application that propagation has not delivered
 		must(t, hub.client.Create(t.Context(), app))
@@ -426,7 +426,7 @@ func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
 }
 
 // A ManifestWork that propagation took over has the name of the former Application.
-func TestView_ofDeliveryThatWasTakenOver(t *testing.T) {
+func TestView_isShownAfterATakeover(t *testing.T) {
 	f := newFixture(t)
 	must(t, hub.client.Delete(t.Context(), delivery(f.app, cluster)))
 	work := delivery(f.app, cluster)
@@ -439,7 +439,7 @@ func TestView_ofDeliveryThatWasTakenOver(t *testing.T) {
 }
 
 // The view of an Application is removed when the Application moves to another cluster.
-func TestView_goesWhenTheApplicationMoves(t *testing.T) {
+func TestView_isRemovedWhenTheApplicationMoves(t *testing.T) {
 	f := newFixture(t)
 	leave := f.open(t, guestbook)
 	defer leave()
@@ -471,7 +471,7 @@ func TestView_leavesTheStatusOfTheHubsOwn(t *testing.T) {
 }
 
 // If Argo CD's version is unknown, neither the viewer nor the observer reads or writes trees.
-func TestView_ofUnknownVersionIsNotWritten(t *testing.T) {
+func TestView_isNotWrittenForAnUnknownVersion(t *testing.T) {
 	f := newFixture(t)
 	later := f.open(t, "app|managed-resources|later|9.9.9")
 	defer later()
@@ -496,7 +496,7 @@ func TestView_ofUnknownVersionIsNotWritten(t *testing.T) {
 }
 
 // A managed cluster that sends false data affects only the views of its Applications.
-func TestView_ofHostileClusterIsNotWritten(t *testing.T) {
+func TestView_isNotWrittenForAHostileCluster(t *testing.T) {
 	f := newFixture(t)
 	must(t, f.managed.Set("app|resources-tree|guestbook|1.8.3.gz", "no gzip"))
 	leave := f.open(t, guestbook)
@@ -558,7 +558,7 @@ func (f *fixture) add(t *testing.T, name string) {
 
 // One ManifestWork requests all views that are opened together. When it is full, the viewer creates
 // another. A view that is too large to share a ManifestWork gets a separate one.
-func TestView_ofManyIsRequestedTogether(t *testing.T) {
+func TestView_sharesAManifestWork(t *testing.T) {
 	f := newFixture(t)
 	const n = request.MaxApplications + 2
 	noise := make([]byte, 2*request.MaxShared)
@@ -589,7 +589,7 @@ func TestView_ofManyIsRequestedTogether(t *testing.T) {
 }
 
 // One cluster gets at most about half of all views.
-func TestView_ofOneClusterAreHalfAtMost(t *testing.T) {
+func TestView_isLimitedToHalfForOneCluster(t *testing.T) {
 	v := &Viewer{Options: Options{MaxOpen: 5, Keep: time.Minute}, Log: logr.Discard(), entries: entries{}}
 	for _, c := range []struct {
 		cluster string
@@ -612,7 +612,7 @@ func TestView_ofOneClusterAreHalfAtMost(t *testing.T) {
 }
 
 // If Argo CD's Redis on the cluster loses a tree, the page shows that the view is not the latest.
-func TestView_saysWhenItIsNotTheLatest(t *testing.T) {
+func TestView_reportsThatItIsNotTheLatest(t *testing.T) {
 	f := newFixture(t)
 	leave := f.open(t, guestbook)
 	defer leave()
@@ -631,7 +631,7 @@ func TestView_saysWhenItIsNotTheLatest(t *testing.T) {
 
 // If the viewer crashed while it decoded a view, the restarted viewer does not decode it again. Other views
 // are shown.
-func TestView_thatEndedTheViewerIsNotTriedAgain(t *testing.T) {
+func TestView_isNotDecodedAgainAfterACrash(t *testing.T) {
 	f := newFixture(t)
 	key := "liveview|decoding|guestbook|1.8.3"
 	must(t, f.hub.Set(key, ""))
@@ -654,7 +654,7 @@ func TestView_thatEndedTheViewerIsNotTriedAgain(t *testing.T) {
 
 // An Application may move, or lose its cluster, while no viewer runs. Its status.resources of the former
 // cluster is removed.
-func TestView_isTakenBackAfterMoveWithoutViewer(t *testing.T) {
+func TestView_isRemovedAfterMoveWithoutViewer(t *testing.T) {
 	for name, annotation := range map[string]string{"moved": `"cluster2"`, "without cluster": `null`} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)

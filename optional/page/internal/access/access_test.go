@@ -178,7 +178,7 @@ func sees(t *testing.T, a *Access, token string, of ...string) []string {
 
 // Two tenants see only their own namespaces, and a platform account sees all, on a real API server. The API
 // server's authorizer has a cache, so permissions take effect after a moment.
-func TestTenantsSeeTheirOwn(t *testing.T) {
+func TestAccess_limitsTenantsToTheirNamespaces(t *testing.T) {
 	namespaces(t, "team-a", "team-b", "team-c")
 	a, b, platform := account(t, "team-a", "anna"), account(t, "team-b", "ben"), account(t, "team-c", "pia")
 	grant(t, "team-a", "team-a", "anna")
@@ -226,7 +226,7 @@ func many(n int) []string {
 
 // Open pages send many requests. The API server gets one review per account, namespace and minute, for any
 // number of tokens of an account.
-func TestRights_oneReviewOfANamespaceAMinute(t *testing.T) {
+func TestRights_reviewANamespaceOnceAMinute(t *testing.T) {
 	for name, test := range map[string]struct {
 		tenants, tokens, namespaces, times int
 	}{
@@ -311,7 +311,7 @@ func TestAccess_failsClosed(t *testing.T) {
 
 // A flood of unknown tokens uses only its own share of reviews. A token that waits too long gets
 // ErrUnavailable. A token that was accepted before does not wait.
-func TestAuthenticate_aFloodMakesNoTokenUnknown(t *testing.T) {
+func TestAuthenticate_limitsAFloodOfUnknownTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := open(t, nowhere, &reviewer{})
 		if _, err := a.Authenticate(t.Context(), "known/team-a"); err != nil {
@@ -343,7 +343,7 @@ func TestAuthenticate_aFloodMakesNoTokenUnknown(t *testing.T) {
 }
 
 // A viewer of all namespaces does not wait for the many reviews of other viewers.
-func TestRights_ofAllNamespacesWaitForNobody(t *testing.T) {
+func TestRights_doNotWaitForReviewsOfOtherViewers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := open(t, nowhere, &reviewer{})
 		var tenants sync.WaitGroup
@@ -368,7 +368,7 @@ func TestRights_ofAllNamespacesWaitForNobody(t *testing.T) {
 }
 
 // Two tokens of one account share their permissions. Different accounts do not.
-func TestAuthenticate_keyIsOfAllThatDecides(t *testing.T) {
+func TestAuthenticate_sharesPermissionsOfAnAccount(t *testing.T) {
 	through := &reviewer{}
 	a := open(t, nowhere, through)
 	keys := map[string]string{}

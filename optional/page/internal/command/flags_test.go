@@ -10,7 +10,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-func TestFlags(t *testing.T) {
+func TestValidate(t *testing.T) {
 	for name, test := range map[string]struct {
 		why  string
 		args []string

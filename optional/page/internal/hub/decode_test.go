@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 }
 
 // The state of an Application's delivery comes from its labels and from propagation's conditions.
-func TestAppOf_state(t *testing.T) {
+func TestAppOf_readsTheState(t *testing.T) {
 	now := metav1.Now()
 	say := func(kind, message string) []condition { return []condition{{Type: kind, Message: message}} }
 	pull, render := map[string]string{contract.PullLabel: "true"}, map[string]string{contract.RenderedLabel: "true"}
@@ -91,7 +91,7 @@ func TestAppOf_state(t *testing.T) {
 }
 
 // appOf fills each field of a row, and limits texts from managed clusters.
-func TestAppOf_row(t *testing.T) {
+func TestAppOf_fillsTheRow(t *testing.T) {
 	var s sent
 	raw := `{"metadata":{"namespace":"team-a","name":"shop-eu","uid":"0123456789","labels":{"` + contract.PullLabel + `":"true"},"annotations":{"` + contract.ClusterAnnotation + `":"eu"},
 		"ownerReferences":[{"apiVersion":"argoproj.io/v1alpha1","kind":"ApplicationSet","name":"shop","uid":"1"}],"managedFields":[{"manager":"x"}]},
@@ -157,7 +157,7 @@ func application(namespace, name string, labels map[string]string, status string
 
 // The fleet has all pulled and rendered Applications, and follows creations, updates and deletions. It
 // ignores other Applications.
-func TestApplications(t *testing.T) {
+func TestApplications_followTheHub(t *testing.T) {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	pull := map[string]string{contract.PullLabel: "true"}
 	refused := `{"conditions":[{"type":"PullDeliveryError","message":"no <b>decision</b>","lastTransitionTime":"2026-11-21T10:00:00Z"}]}`
@@ -209,7 +209,7 @@ func TestApplications(t *testing.T) {
 }
 
 // Leases reads the controllers' Leases, and reports a missing Lease.
-func TestLeases(t *testing.T) {
+func TestLeases_reportAMissingLease(t *testing.T) {
 	renewed := metav1.NewMicroTime(time.Now().Add(-time.Hour).Truncate(time.Second))
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "multicluster-integrations-propagation"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}
 	create(t, lease)

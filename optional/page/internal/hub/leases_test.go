@@ -38,7 +38,7 @@ func (l lived) Get(_ context.Context, key client.ObjectKey, o client.Object, _ .
 }
 
 // A Lease that cannot be read is not reported as missing.
-func TestLeases_failureIsNotAbsence(t *testing.T) {
+func TestLeases_doNotReportAFailureAsMissing(t *testing.T) {
 	noon, failure := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), errors.New("etcdserver: request timed out")
 	propagation, aggregation := leasePrefix+"propagation", leasePrefix+"aggregation"
 	l := &Leases{Log: logr.Discard()}

@@ -174,7 +174,7 @@ var said = []struct{ message, want string }{
 	},
 }
 
-func TestGeneralize_messagesOfArgoCD(t *testing.T) {
+func TestGeneralize_replacesNamesInMessagesOfArgoCD(t *testing.T) {
 	for _, s := range said {
 		if got := generalize(s.message, "cluster1", "argocd", "guestbook-cluster1"); got != s.want {
 			t.Errorf("%s\n got %s\nwant %s", s.message, got, s.want)
@@ -213,7 +213,7 @@ func TestGeneralize(t *testing.T) {
 	}
 }
 
-func TestGeneralize_longAndBrokenText(t *testing.T) {
+func TestGeneralize_limitsLongAndBrokenText(t *testing.T) {
 	if got := generalize(strings.Repeat("é", 5000)); len(got) > maxCause || !utf8.ValidString(got) {
 		t.Errorf("%d bytes, valid %t", len(got), utf8.ValidString(got))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestGroups_byCause(t *testing.T) {
+func TestGroups_countByCause(t *testing.T) {
 	groups := Groups([]*Set{
 		setOf("a", "c1 Degraded Synced Failed SyncError: a-c1 exceeded quota by 3", "c2 Degraded Synced Failed SyncError: a-c2 exceeded quota by 41"),
 		setOf("b", "c1 Degraded Synced Failed SyncError: b-c1 exceeded quota by 5", "c3 Healthy Synced Succeeded RepeatedResourceWarning: twice", "c4 Healthy Synced Succeeded RepeatedResourceWarning: twice", "c5 Healthy Synced Succeeded RepeatedResourceWarning: twice",
@@ -38,7 +38,7 @@ func TestGroups_byCause(t *testing.T) {
 }
 
 // The filter for an error group returns as many Applications as the group counts.
-func TestFilter_byCause(t *testing.T) {
+func TestFilter_selectsByCause(t *testing.T) {
 	sets := random(rand.New(rand.NewPCG(3, 3)), 20, 10)
 	groups := Groups(sets)
 	if len(groups) != 2 {

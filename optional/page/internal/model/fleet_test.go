@@ -95,7 +95,7 @@ func TestView_isSharedWithinASecond(t *testing.T) {
 }
 
 // The version of a viewer's overview changes exactly when its content changes.
-func TestOverview_version(t *testing.T) {
+func TestOverview_changesItsVersionWithItsContent(t *testing.T) {
 	f := NewFleet()
 	own, others := row("a", "c1 Healthy Synced"), row("b", "c1 Healthy Synced")
 	others.Namespace = "team-b"
@@ -131,7 +131,7 @@ func TestOverview_version(t *testing.T) {
 }
 
 // If viewers have many different permissions, a view keeps at most eight overviews.
-func TestView_overviewsHaveABound(t *testing.T) {
+func TestView_limitsItsOverviews(t *testing.T) {
 	f := NewFleet()
 	f.Put(row("a", "c1 Healthy Synced"))
 	v := f.View(start)

@@ -41,7 +41,7 @@ func TestMatrix(t *testing.T) {
 }
 
 // If a set has several Applications on one cluster, the cell shows the worst one.
-func TestNewMatrix_cellOfSeveralIsTheWorst(t *testing.T) {
+func TestNewMatrix_showsTheWorstOfACell(t *testing.T) {
 	rows := make([]*App, 0, 4)
 	for name, health := range map[string]string{"a": "Healthy", "b": "Degraded", "c": "Missing"} {
 		rows = append(rows, &App{Facts: Facts{Namespace: "n", Name: name, Cluster: "c", Health: health, Sync: "Synced"}})

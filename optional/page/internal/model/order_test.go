@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSort_worstFirst(t *testing.T) {
+func TestSort_putsTheWorstFirst(t *testing.T) {
 	lost := " " + Unreachable + ": cluster is not available"
 	s := setOf("guestbook",
 		"a Healthy Synced Succeeded", "b Suspended Synced Succeeded", "c Healthy OutOfSync Succeeded", "d Progressing Synced Running",
@@ -32,7 +32,7 @@ func TestSort_worstFirst(t *testing.T) {
 // The worst ApplicationSets are first, by their share of unhealthy Applications. A healthy
 // ApplicationSet that is OutOfSync or has a failed operation is before a healthy, synced
 // ApplicationSet.
-func TestCompareSets_byShareNotHealthy(t *testing.T) {
+func TestCompareSets_ordersByUnhealthyShare(t *testing.T) {
 	sets := []*Set{
 		setOf("empty"), setOf("fine", "a Healthy Synced"), setOf("half", "a Healthy Synced", "b Missing Synced"),
 		setOf("half-of-four", "a Healthy Synced", "b Missing Synced", "c Healthy Synced", "d Missing Synced"),

@@ -41,7 +41,7 @@ func TestFacetsOf_countsFilteredItems(t *testing.T) {
 	}
 }
 
-func TestQueriesAndAddresses(t *testing.T) {
+func TestParseQuery(t *testing.T) {
 	for name, test := range map[string]struct{ why, address, want string }{
 		"nothing":      {"all defaults", "", ""},
 		"everything":   {"an address says what is shown", "health=Degraded&page=3&q=guest&size=50&sort=cluster&sync=OutOfSync", ""},
@@ -76,7 +76,7 @@ func TestQueriesAndAddresses(t *testing.T) {
 	}
 }
 
-func TestPages(t *testing.T) {
+func TestSlice(t *testing.T) {
 	for _, test := range []struct {
 		total, page, size int
 		want              Page

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestAPI(t *testing.T) {
+func TestAPI_returnsSetsRowsAndErrors(t *testing.T) {
 	w := newWorld(t)
 	var sets apiList[apiSet]
 	if err := json.Unmarshal([]byte(w.get("/api/v1/sets?size=1", "all").body), &sets); err != nil || sets.Total != 2 || len(sets.Items) != 1 || sets.Next != "/api/v1/sets?page=2&size=1" {
@@ -36,7 +36,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-func TestAPI_listsAreSearched(t *testing.T) {
+func TestAPI_searchesLists(t *testing.T) {
 	w := newWorld(t)
 	for query, want := range map[string]string{
 		"/api/v1/sets?q=SHOP": `"total":1`, "/api/v1/errors?q=quota": `"total":1`, "/api/v1/applications?q=audit": `"total":1`,

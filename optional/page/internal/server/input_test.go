@@ -21,7 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-func TestTenantsSeeTheirOwn(t *testing.T) {
+func TestPages_hideNamespacesOfOthers(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{"/", "/apps", "/clusters", "/clusters/us-1", "/errors", "/hub", "/api/v1/sets", "/api/v1/errors", "/api/v1/matrix", "/api/v1/clusters/us-1", "/api/v1/applications"} {
 		if a := w.get(path, "b"); a.StatusCode != http.StatusOK || strings.Contains(a.body, "shop") || strings.Contains(a.body, "team-a") || strings.Contains(a.body, "audit") {
@@ -68,7 +68,7 @@ func TestPages_escapeHostileText(t *testing.T) {
 }
 
 // A command line with any name remains one command when it is pasted into a shell.
-func TestKubectlIsQuoted(t *testing.T) {
+func TestShell(t *testing.T) {
 	for name, want := range map[string]string{
 		"shop-1": "shop-1", "a.b": "a.b", "": "''", "x; rm -rf ~": "'x; rm -rf ~'", "$(id)": "'$(id)'", "it's": `'it'\''s'`, "-o": "'-o'", "a\nb": "'a\nb'",
 	} {
@@ -78,7 +78,7 @@ func TestKubectlIsQuoted(t *testing.T) {
 	}
 }
 
-func TestBadInput(t *testing.T) {
+func TestInput_isRejectedIfInvalid(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]struct {
 		path, token string
@@ -135,7 +135,7 @@ func TestPages_showNothingWithoutReview(t *testing.T) {
 	}
 }
 
-func TestNotSyncedYet(t *testing.T) {
+func TestPages_areUnavailableUntilSynced(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Synced = func() bool { return false } })
 	a := w.get("/", "all")
 	if a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || !strings.Contains(a.body, `http-equiv="refresh"`) {
@@ -143,7 +143,7 @@ func TestNotSyncedYet(t *testing.T) {
 	}
 }
 
-func TestMatrix_tooLargeIsRefused(t *testing.T) {
+func TestMatrix_isRejectedIfTooLarge(t *testing.T) {
 	w := newWorld(t)
 	for i := range 1500 {
 		name := fmt.Sprintf("s%04d", i)

@@ -26,7 +26,7 @@ func (a answer) links(prefix string) (found []string) {
 
 // From the first page, two clicks lead to three kubectl commands about a failing Application, without a
 // script.
-func TestTwoClicksToKubectl(t *testing.T) {
+func TestLinks_leadToKubectlInTwoClicks(t *testing.T) {
 	w := newWorld(t)
 	for _, first := range []string{"/errors/", "/sets/", "/apps?health=Degraded"} {
 		there := w.get("/", "all").links(first)
@@ -43,7 +43,7 @@ func TestTwoClicksToKubectl(t *testing.T) {
 	}
 }
 
-func TestNoLinkIsBroken(t *testing.T) {
+func TestLinks_areNotBroken(t *testing.T) {
 	w := newWorld(t)
 	w.server.limits.user("all").requests = rate.NewLimiter(rate.Inf, 1)
 	seen, todo := map[string]bool{}, []string{"/"}

@@ -22,7 +22,7 @@ func (w *world) login(token, to string, change ...func(*http.Request)) answer {
 	})...)
 }
 
-func TestLogin(t *testing.T) {
+func TestLogin_opensASession(t *testing.T) {
 	for _, secure := range []bool{true, false} {
 		w := newWorld(t, func(o *Options) { o.Secure = secure })
 		a := w.login(" a\n", "/sets/team-a/shop?q=a")
@@ -50,7 +50,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-func TestLoginRefuses(t *testing.T) {
+func TestLogin_rejectsBadRequests(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]struct {
 		token  string
@@ -84,7 +84,7 @@ func TestLoginRefuses(t *testing.T) {
 
 // The login page redirects a viewer with a session. If the API server does not answer, the page returns 503
 // and does not ask for another login.
-func TestLogin_leadsOnWhoHasASession(t *testing.T) {
+func TestLogin_redirectsWithASession(t *testing.T) {
 	w := newWorld(t)
 	c := w.login("a", "/").Cookies()[0]
 	with := func(r *http.Request) { r.AddCookie(c) }

@@ -133,7 +133,7 @@ var paths = []string{
 	"/hub?state=Refused", "/login",
 }
 
-func TestEveryAnswerIsGuarded(t *testing.T) {
+func TestServer_guardsEveryResponse(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range append(slices.Clone(paths), "/nothing", "/api/v1/sets", "/api/v1/matrix", "/apps?page=x", "/assets/none.js") {
 		for _, token := range []string{"all", ""} {
@@ -154,7 +154,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 // inline matches content that the page's policy forbids: inline scripts, event handlers and styles.
 var inline = regexp.MustCompile(`(?i)<script[^>]*>[^<]|\son[a-z]+\s*=|<[^>]+\sstyle\s*=|javascript:`)
 
-func TestPages(t *testing.T) {
+func TestPages_areCompleteHTML(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range paths {
 		a := w.get(path, "all")
@@ -170,7 +170,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestLimits_areSeparateForEachUser(t *testing.T) {
 	w := newWorld(t)
 	codes := map[int]int{}
 	for range 2 * userBurst {
@@ -185,7 +185,7 @@ func TestLimits(t *testing.T) {
 }
 
 // Requests without a valid token do not use up the limits of a viewer with a session.
-func TestLimits_anonymousRequestsStarveNobodyWithSession(t *testing.T) {
+func TestLimits_protectSessionsFromAnonymousRequests(t *testing.T) {
 	w := newWorld(t)
 	c := w.login("a", "/").Cookies()[0]
 	codes := map[int]int{}
@@ -216,7 +216,7 @@ func (s slow) Write(b []byte) (int, error) {
 }
 
 // The server limits the parallel responses of one viewer, and the memory of unread responses.
-func TestLimits_answersAreMadeFewAtATime(t *testing.T) {
+func TestLimits_boundParallelResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var building, most atomic.Int64
 		s := &Server{limits: newLimits(), Options: Options{Log: logr.Discard()}, pages: &pages{}}
@@ -268,7 +268,7 @@ func TestLimits_answersAreMadeFewAtATime(t *testing.T) {
 }
 
 // Parallel first requests of a user share one limit.
-func TestLimits_firstRequestsShareTheLimits(t *testing.T) {
+func TestLimits_areSharedByFirstRequests(t *testing.T) {
 	l := newLimits()
 	for n := range 1000 {
 		var all sync.WaitGroup
@@ -291,7 +291,7 @@ func TestLimits_firstRequestsShareTheLimits(t *testing.T) {
 }
 
 // Two viewers that send many requests and read no response do not block a third viewer.
-func TestLimits_slowReadersDoNotKeepOthersFromBuilding(t *testing.T) {
+func TestLimits_protectOthersFromSlowReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{limits: newLimits(), Options: Options{Log: logr.Discard()}, pages: &pages{}}
 		handler := s.built(func(v *visit) { _, _ = v.w.Write(make([]byte, maxUserSending*3/4)) })
@@ -318,7 +318,7 @@ func TestLimits_slowReadersDoNotKeepOthersFromBuilding(t *testing.T) {
 }
 
 // An account without any permission gets 403, and not an empty fleet.
-func TestNothingAllowedIsForbidden(t *testing.T) {
+func TestPages_areForbiddenWithoutPermission(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range append(slices.Clone(paths[:len(paths)-1]), "/api/v1/sets") {
 		a := w.get(path, "nobody")
@@ -331,7 +331,7 @@ func TestNothingAllowedIsForbidden(t *testing.T) {
 	}
 }
 
-func TestAssetsAreImmutable(t *testing.T) {
+func TestAssets_areImmutable(t *testing.T) {
 	w := newWorld(t)
 	found := regexp.MustCompile(`"(/assets/[^"]+)"`).FindAllStringSubmatch(w.get("/login", "").body, -1)
 	if len(found) != 3 {
@@ -351,7 +351,7 @@ func TestAssetsAreImmutable(t *testing.T) {
 }
 
 // An open page polls, and gets 304 while nothing has changed that it shows.
-func TestVersion_nothingIsSentWhileNothingChanges(t *testing.T) {
+func TestVersion_matchesWhileNothingChanges(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{"/", "/sets/team-a/shop", "/clusters/us-1", "/api/v1/sets", "/api/v1/matrix"} {
 		version := w.get(path, "a").Header.Get("ETag")
@@ -386,7 +386,7 @@ func TestVersion_isOfOneProcess(t *testing.T) {
 }
 
 // The page reports a controller that does not renew its Lease.
-func TestPages_sayWhenAControllerIsSilent(t *testing.T) {
+func TestPages_reportASilentController(t *testing.T) {
 	var leases atomic.Pointer[[]model.Lease]
 	leases.Store(&[]model.Lease{{Controller: "propagation", Renewed: noon}, {Controller: "aggregation", Renewed: noon}})
 	w := newWorld(t, func(o *Options) { o.Leases = func() []model.Lease { return *leases.Load() } })
@@ -411,7 +411,7 @@ func TestPages_sayWhenAControllerIsSilent(t *testing.T) {
 }
 
 // If the report cannot be read, only its resources are missing on the page.
-func TestSetPage_withoutItsReport(t *testing.T) {
+func TestSetPage_isShownWithoutItsReport(t *testing.T) {
 	w := newWorld(t, func(o *Options) {
 		o.Resources = func(context.Context, types.NamespacedName) ([]v1alpha1.ResourceRef, error) {
 			return nil, access.ErrUnavailable
@@ -442,7 +442,7 @@ func TestTransportSecurity_isNotOfLocalhost(t *testing.T) {
 }
 
 // Unknown tokens of one address wait for each other, and do not delay other users.
-func TestLimits_strangersWaitForEachOther(t *testing.T) {
+func TestLimits_makeStrangersWaitForEachOther(t *testing.T) {
 	w := newWorld(t)
 	held := make(chan struct{})
 	slowly := &slowIdentity{Tokens: w.tokens, held: held, asked: make(chan struct{}, 100)}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestSession(t *testing.T) {
+func TestSealer_opensOnlyItsOwnSessions(t *testing.T) {
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	s, err := New()
 	if err != nil {

@@ -54,7 +54,7 @@ func bind(t *testing.T, namespace string) {
 }
 
 // RBAC allows placement to patch ApplicationSets. The policy allows it only to request a refresh.
-func TestPolicy(t *testing.T) {
+func TestPolicy_allowsOnlyARefresh(t *testing.T) {
 	newSet(t, "team", "held", fmt.Sprintf(byPlacement, "p"))
 	ours, err := client.New(asAccount(), client.Options{Scheme: hub.scheme})
 	if err != nil {
@@ -99,7 +99,7 @@ func TestPolicy(t *testing.T) {
 
 // The cost of a policy is limited per request. An ApplicationSet of almost the API server's maximum size
 // stays within the limit.
-func TestPolicy_largeSet(t *testing.T) {
+func TestPolicy_admitsALargeSet(t *testing.T) {
 	elements := strings.Repeat(`{"cluster":"a-cluster-with-a-name","values":{"region":"eu-central-1"}},`, 17_000)
 	newSet(t, "team", "large", `{"list":{"elements":[`+strings.TrimSuffix(elements, ",")+`]}}`)
 	ours, err := client.New(asAccount(), client.Options{Scheme: hub.scheme})

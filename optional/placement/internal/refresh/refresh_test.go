@@ -72,7 +72,7 @@ func TestRefresh_followsDecisions(t *testing.T) {
 }
 
 // A Placement may have several PlacementDecisions. A change of each one causes a refresh.
-func TestRefresh_severalDecisions(t *testing.T) {
+func TestRefresh_followsEachOfSeveralDecisions(t *testing.T) {
 	start(t)
 	decide(t, "argocd", "many", "many-decision-1", "a", "b")
 	decide(t, "argocd", "many", "many-decision-2", "c")
@@ -98,7 +98,7 @@ func TestRefresh_severalDecisions(t *testing.T) {
 
 // A running refresh may have missed a change. placement requests another refresh when the running one is
 // done, however long that takes.
-func TestRefresh_changeWhileOneIsRunning(t *testing.T) {
+func TestRefresh_repeatsAfterAChangeWhileRunning(t *testing.T) {
 	writes, stop := start(t)
 	decide(t, "argocd", "p", "p-decision-1", "a")
 	newSet(t, "argocd", "set", fmt.Sprintf(byPlacement, "p"))
@@ -132,7 +132,7 @@ func TestRefresh_changeWhileOneIsRunning(t *testing.T) {
 
 // A decision may have a cluster that is not registered with Argo CD yet. Registration of that cluster
 // causes a refresh.
-func TestRefresh_whenClusterIsRegistered(t *testing.T) {
+func TestRefresh_followsTheRegistrationOfACluster(t *testing.T) {
 	start(t)
 	decide(t, "argocd", "p", "p-decision-1", "late")
 	newSet(t, "argocd", "set", fmt.Sprintf(byPlacement, "p"))
@@ -178,7 +178,7 @@ func TestRefresh_readsArgoCDsNamespace(t *testing.T) {
 }
 
 // Changes that do not matter cause no write.
-func TestRefresh_atRest(t *testing.T) {
+func TestRefresh_writesNothingAtRest(t *testing.T) {
 	writes, _ := start(t)
 	for i := range 5 {
 		decide(t, "argocd", fmt.Sprint("p", i), fmt.Sprintf("p%d-decision-1", i), "a")

@@ -153,7 +153,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestHealthyWhenIsTakenOff(t *testing.T) {
+func TestHealthyWhen_removesTheAnnotation(t *testing.T) {
 	m := annotated(t, "apps.open-cluster-management.io/healthy-when: 'object.spec.x'")
 	if rule := m.HealthyWhen(); rule != "object.spec.x" {
 		t.Errorf("the rule is %q", rule)

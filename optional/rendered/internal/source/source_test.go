@@ -45,7 +45,7 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-func TestReadFilesFollowsLinksWithinTheRepository(t *testing.T) {
+func TestReadFiles_followsLinksWithinTheRepository(t *testing.T) {
 	const object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
 	top := t.TempDir()
 	app := filepath.Join(top, "repository", "app")
@@ -96,7 +96,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestAuto(t *testing.T) {
+func TestTool(t *testing.T) {
 	for file, want := range map[string]string{
 		"Chart.yaml": parameters.Helm, "kustomization.yaml": parameters.Kustomize, "kustomization.yml": parameters.Kustomize,
 		"Kustomization": parameters.Kustomize, "deployment.yaml": parameters.Directory,
@@ -114,7 +114,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-func TestToolIsMissing(t *testing.T) {
+func TestRead_reportsAMissingTool(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	s := Source{Dir: t.TempDir(), Parameters: parameters.Parameters{Tool: parameters.Kustomize}}
 	if _, err := s.Read(t.Context()); err == nil || err.Error() != "kustomize is not in PATH: run the plugin in Argo CD's own image" {
@@ -132,7 +132,7 @@ func TestEscapeCommas(t *testing.T) {
 
 // All Applications share the sidecar's memory. A source that is too large fails, and affects no other
 // Application.
-func TestTooLarge(t *testing.T) {
+func TestRead_rejectsALargeSource(t *testing.T) {
 	const size, want = 17 << 20, "the manifests of the source have more than 16 MiB: divide it into several Applications"
 	dir, tools := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), nil, 0o600); err != nil {

@@ -131,7 +131,7 @@ func marks(t *testing.T, cluster, name, want string) *workv1.ManifestWork {
 
 var renderedLabels = map[string]string{contract.RenderedLabel: "true"}
 
-func TestMarks(t *testing.T) {
+func TestMark_followsTheAvailability(t *testing.T) {
 	newCluster(t, "m1")
 	newWork(t, "m1", "early", renderedLabels)
 	newWork(t, "m1", "pulled", map[string]string{contract.PullLabel: "true"})
@@ -167,7 +167,7 @@ func TestMarks(t *testing.T) {
 
 // A restart with correct marks writes nothing. A change of an unreachable cluster that does not affect the
 // mark is not written either.
-func TestSettledWritesNothing(t *testing.T) {
+func TestRestart_writesNothing(t *testing.T) {
 	newCluster(t, "s1")
 	newCluster(t, "s2")
 	newWork(t, "s1", "away", renderedLabels)
@@ -192,7 +192,7 @@ func TestSettledWritesNothing(t *testing.T) {
 }
 
 // After an outage of any length, the controller retries every mark within the longest backoff.
-func TestOutageIsOverWhenItEnds(t *testing.T) {
+func TestBackoff_isBoundedAfterAnOutage(t *testing.T) {
 	const failures = 30 // with controller-runtime's default backoff, so many failures would take a day
 	var left atomic.Int64
 	left.Store(failures)
@@ -217,7 +217,7 @@ func TestOutageIsOverWhenItEnds(t *testing.T) {
 }
 
 // The default backoff is at most the documented 30 seconds.
-func TestDefaultBackoff(t *testing.T) {
+func TestBackoff_hasTheDocumentedDefault(t *testing.T) {
 	o := Options{}.withDefaults()
 	var longest time.Duration
 	for range 50 {

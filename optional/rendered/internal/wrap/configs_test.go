@@ -59,7 +59,7 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
-func TestExecutor(t *testing.T) {
+func TestWorks_useTheExecutor(t *testing.T) {
 	account := &workv1.ManifestWorkSubjectServiceAccount{Namespace: "a", Name: "b"}
 	works, err := Works(configMaps(t, 1, 0), options(func(o *Options) { o.Executor = account }))
 	if err != nil || works[0].Spec.Executor == nil || works[0].Spec.Executor.Subject.ServiceAccount != account {
@@ -92,7 +92,7 @@ func TestWorks_keepOnlyKnownResources(t *testing.T) {
 
 // A new wave or hook moves a manifest to another ManifestWork, and the old one is deleted. Objects that
 // cannot be restored must stay on the cluster: volumes, namespaces and CustomResourceDefinitions.
-func TestWhatHoldsDataStays(t *testing.T) {
+func TestWorks_keepObjectsWithData(t *testing.T) {
 	const manifest = "{apiVersion: %s, kind: %s, metadata: {name: a%s}}"
 	const said = `, annotations: {argocd.argoproj.io/sync-options: "%s"}`
 	for name, c := range map[string]struct {

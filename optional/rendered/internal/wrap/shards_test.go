@@ -14,7 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/rendered/internal/manifest"
 )
 
-func TestLimits(t *testing.T) {
+func TestWorks_haveALimitedSize(t *testing.T) {
 	definition := func(bytes int) string {
 		return fmt.Sprintf("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d%d}, x: %s}", bytes, strings.Repeat("x", bytes))
 	}
@@ -51,7 +51,7 @@ func TestLimits(t *testing.T) {
 }
 
 // A manifest's ManifestWork depends only on the manifest. Additional manifests do not move it.
-func TestGrowthMovesNothing(t *testing.T) {
+func TestShards_keepManifestsInPlace(t *testing.T) {
 	eight := options(func(o *Options) { o.Shards = 8 })
 	before, err := Works(configMaps(t, 50, 0), eight)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestGrowthMovesNothing(t *testing.T) {
 
 // While the number of shards changes, each manifest is in both its old and its new ManifestWork. So no
 // moment exists at which it is in none.
-func TestChangeOfShardsHasNoGap(t *testing.T) {
+func TestShards_changeWithoutAGap(t *testing.T) {
 	for _, change := range [][2]int{{1, 8}, {4, 8}, {3, 8}, {8, 3}, {8, 1}} {
 		t.Run(fmt.Sprint(change), func(t *testing.T) {
 			in := func(shards, before int) map[string][]string {
@@ -109,7 +109,7 @@ func TestChangeOfShardsHasNoGap(t *testing.T) {
 
 // Manifests with names that differ by a number are spread evenly over all shards. An empty shard would make
 // the others too large.
-func TestShardsAreEven(t *testing.T) {
+func TestShards_areEven(t *testing.T) {
 	const each = 60
 	for n := 2; n <= 8; n++ {
 		works, err := Works(configMaps(t, n*each, 0), options(func(o *Options) { o.Shards = n }))
@@ -127,7 +127,7 @@ func TestShardsAreEven(t *testing.T) {
 	}
 }
 
-func TestFirstShardHoldsWhatOthersWaitFor(t *testing.T) {
+func TestShards_putNamespacesAndDefinitionsFirst(t *testing.T) {
 	text := "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: b}}\n---\n" +
 		"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: c}}"
 	works, err := Works(read(t, text), options(func(o *Options) { o.Shards = 50 }))

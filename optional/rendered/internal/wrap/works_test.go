@@ -67,7 +67,7 @@ func contents(t *testing.T, works []Work) map[string][]string {
 	return all
 }
 
-func TestGroups(t *testing.T) {
+func TestWorks_groupByPhaseAndWave(t *testing.T) {
 	const text = `
 {apiVersion: batch/v1, kind: Job, metadata: {name: migrate, annotations: {helm.sh/hook: "pre-install,pre-upgrade"}}}
 ---
@@ -112,7 +112,7 @@ func TestGroups(t *testing.T) {
 
 // All Applications of a cluster share its Namespace. So no wave, phase or shard of one Application has the
 // name of another Application's ManifestWork.
-func TestWorkNames_ofDifferentApplicationsDiffer(t *testing.T) {
+func TestWorkNames_differBetweenApplications(t *testing.T) {
 	const text = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: plain, namespace: a}}
 ---
@@ -139,7 +139,7 @@ func TestWorkNames_ofDifferentApplicationsDiffer(t *testing.T) {
 
 // While a manifest changes its wave or becomes a hook, it is in both its old and its new ManifestWork. If
 // it left the old one first, the agent would delete the object.
-func TestChangeOfWavesHasNoGap(t *testing.T) {
+func TestWaves_changeWithoutAGap(t *testing.T) {
 	render := func(annotations string, before parameters.WavesBefore) map[string][]string {
 		t.Helper()
 		text := "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: a" + annotations + "}}\n---\n" +
@@ -180,7 +180,7 @@ func TestChangeOfWavesHasNoGap(t *testing.T) {
 	}
 }
 
-func TestApplyOrder(t *testing.T) {
+func TestInApplyOrder(t *testing.T) {
 	var text strings.Builder
 	for _, kind := range []string{
 		"ValidatingWebhookConfiguration", "Widget", "Deployment", "CustomResourceDefinition", "ConfigMap", "Namespace", "Service", "ServiceAccount",
@@ -226,7 +226,7 @@ func TestCreatedNamespace(t *testing.T) {
 }
 
 // The order of the source's manifests does not change the output.
-func TestOrderOfInputDoesNotMatter(t *testing.T) {
+func TestWorks_ignoreTheOrderOfInput(t *testing.T) {
 	manifests := configMaps(t, 40, 0)
 	o := options(func(o *Options) { o.Shards = 3 })
 	first, err := Works(manifests, o)
@@ -245,7 +245,7 @@ func TestOrderOfInputDoesNotMatter(t *testing.T) {
 	}
 }
 
-func TestLongNamesStayApart(t *testing.T) {
+func TestWorkNames_differForLongNames(t *testing.T) {
 	names := map[string]bool{}
 	for _, last := range []string{"a", "b"} {
 		works, err := Works(configMaps(t, 20, 0), options(func(o *Options) { o.Application, o.Shards = strings.Repeat("x", 200)+last, 4 }))

@@ -41,7 +41,7 @@ func (r *rig) connect(pem []byte) {
 	r.await("the connection", connected)
 }
 
-func TestAddOnAndWorkAreMade(t *testing.T) {
+func TestEnsure_createsAddOnAndWork(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
 	a := r.addOn()
@@ -102,7 +102,7 @@ func TestPlan(t *testing.T) {
 
 // The registration agent's condition in the add-on's status stays. A restarted controller writes nothing to
 // a hub that is up to date.
-func TestRestartWritesNothing(t *testing.T) {
+func TestRestart_writesNothing(t *testing.T) {
 	r := newRig(t)
 	r.connect(certificate(t, r.name, "g1"))
 	testkit.EditStatus(t, hub.client, r.addOn(), func(a *addonv1alpha1.ManagedClusterAddOn) {
@@ -131,7 +131,7 @@ func TestRestartWritesNothing(t *testing.T) {
 }
 
 // A renewed certificate changes the ManifestWork once, so the agent restarts once.
-func TestRenewal(t *testing.T) {
+func TestRenewal_restartsTheAgentOnce(t *testing.T) {
 	r := newRig(t)
 	r.connect(certificate(t, r.name, "g1"))
 	generation := r.work().Generation
@@ -156,7 +156,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-func TestFollowsWhatIsWanted(t *testing.T) {
+func TestEnsure_followsTheDesiredState(t *testing.T) {
 	r := newRig(t)
 	r.connect(certificate(t, r.name, "g1"))
 	r.want(func(w *agent.Wanted) { w.Image = "quay.io/argoprojlabs/argocd-agent:v0.9.1" })
@@ -184,7 +184,7 @@ func TestFollowsWhatIsWanted(t *testing.T) {
 }
 
 // The controller reverts another client's changes to its fields, and keeps other clients' annotations.
-func TestMendsForeignChanges(t *testing.T) {
+func TestEnsure_revertsForeignChanges(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
 	clean := r.work()
@@ -207,7 +207,7 @@ func TestMendsForeignChanges(t *testing.T) {
 	})
 }
 
-func TestForeignObjectsAreLeftAlone(t *testing.T) {
+func TestEnsure_keepsForeignObjects(t *testing.T) {
 	for what, o := range map[string]client.Object{
 		"ManagedClusterAddOn": &addonv1alpha1.ManagedClusterAddOn{},
 		"ManifestWork":        &workv1.ManifestWork{},
@@ -266,7 +266,7 @@ func (r *rig) management(annotations map[string]string, configs ...addonv1alpha1
 
 // OCM's addon-manager takes over an add-on if a ClusterManagementAddOn has the same name. The controller
 // therefore reports the name as taken, unless the ClusterManagementAddOn has the self-manage annotation.
-func TestClusterManagementAddOnOfOurName(t *testing.T) {
+func TestEnsure_reportsAClusterManagementAddOnOfItsName(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
 	m := r.management(nil)
@@ -281,7 +281,7 @@ func TestClusterManagementAddOnOfOurName(t *testing.T) {
 
 // The agent's Deployment follows the add-on's own AddOnDeploymentConfig, or else the default one. The
 // controller reports a configuration that is missing or has no effect, and keeps the delivered Deployment.
-func TestAddOnDeploymentConfig_isFollowed(t *testing.T) {
+func TestEnsure_followsTheAddOnDeploymentConfig(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
 	config := func(name string, spec addonv1alpha1.AddOnDeploymentConfigSpec) *addonv1alpha1.AddOnDeploymentConfig {

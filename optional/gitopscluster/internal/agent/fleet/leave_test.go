@@ -74,7 +74,7 @@ func (r *rig) witness(lists ...client.ObjectList) func() []string {
 }
 
 // Each step of a departure waits for the proof of the previous step, also after a restart.
-func TestLeavingOrder(t *testing.T) {
+func TestLeave_provesEachStepInOrder(t *testing.T) {
 	r := newRig(t)
 	pem := certificate(t, r.name, "g1")
 	r.connect(pem)
@@ -135,7 +135,7 @@ func TestLeavingOrder(t *testing.T) {
 
 // The ManifestWork that checks the Secret does not change the managed cluster: it is read-only and orphans
 // the Secret.
-func TestLookIsReadOnly(t *testing.T) {
+func TestLeave_checksTheSecretReadOnly(t *testing.T) {
 	r := &rig{t: t, name: "c1"}
 	work, err := agent.LeavingWork(agent.AddOn(someWanted(r)))
 	if err != nil {
@@ -148,7 +148,7 @@ func TestLookIsReadOnly(t *testing.T) {
 	}
 }
 
-func TestUnreachableClusterIsListedUntilAbandoned(t *testing.T) {
+func TestAbandon_releasesAnUnreachableCluster(t *testing.T) {
 	r := newRig(t)
 	r.connect(certificate(t, r.name, "g1"))
 	r.claim(agent.WorkName)
@@ -170,7 +170,7 @@ func TestUnreachableClusterIsListedUntilAbandoned(t *testing.T) {
 }
 
 // An available cluster must prove that its agent and key are deleted, even if it is to be abandoned.
-func TestAvailableClusterIsNotAbandoned(t *testing.T) {
+func TestAbandon_requiresProofOfAnAvailableCluster(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
 	r.claim(agent.WorkName)
@@ -188,7 +188,7 @@ func TestAvailableClusterIsNotAbandoned(t *testing.T) {
 }
 
 // If a cluster is selected again during its departure, it gets its agent back.
-func TestWantedAgain(t *testing.T) {
+func TestLeave_stopsWhenTheClusterIsSelectedAgain(t *testing.T) {
 	r := newRig(t)
 	pem := certificate(t, r.name, "g1")
 	r.connect(pem)
@@ -206,7 +206,7 @@ func TestWantedAgain(t *testing.T) {
 }
 
 // A cluster without a ManagedCluster cannot prove anything, so it leaves at once.
-func TestRemovedClusterIsLetGo(t *testing.T) {
+func TestLeave_releasesARemovedCluster(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
 	if err := hub.client.Delete(context.Background(), r.cluster()); err != nil {
@@ -238,7 +238,7 @@ func TestAbandon_releasesAClusterThatIsNotAccepted(t *testing.T) {
 }
 
 // Abandoning has no effect while the cluster is available. The message reports when it takes effect.
-func TestLeave_saysFromWhenAbandoningCounts(t *testing.T) {
+func TestLeave_reportsWhenAbandoningTakesEffect(t *testing.T) {
 	r := newRig(t)
 	r.connect(certificate(t, r.name, "g1"))
 	r.claim(agent.WorkName)

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 }
 
 // The result follows the Service, the ConfigMap and, if the hub serves them, Routes.
-func TestFollows(t *testing.T) {
+func TestRead_followsTheHub(t *testing.T) {
 	ctx, now := context.Background(), time.Now()
 	create := func(o client.Object) {
 		t.Helper()
