@@ -1,4 +1,4 @@
-{{/* The one name of everything: there is one installation on a hub, since its leases and cluster-wide objects have fixed names. */}}
+{{/* The name of all objects. A hub has one installation only, because its Leases and cluster-wide objects have fixed names. */}}
 {{- define "mci.name" -}}multicluster-integrations{{- end -}}
 
 {{- define "mci.labels" -}}
@@ -9,7 +9,7 @@ app.kubernetes.io/part-of: {{ include "mci.name" . }}
 app.kubernetes.io/name: {{ include "mci.name" . }}
 {{- end -}}
 
-{{/* Where every pod may run, and how its images are pulled. */}}
+{{/* Scheduling and image pull settings of every pod. */}}
 {{- define "mci.pod" -}}
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:
@@ -60,7 +60,7 @@ affinity:
 {{- end }}
 {{- end -}}
 
-{{/* A limit of memory: nine tenths of it in MiB, where Go's garbage collector is to work harder. */}}
+{{/* Nine tenths of a memory limit in MiB, as GOMEMLIMIT. */}}
 {{- define "mci.memoryLimit" -}}
 {{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
 {{- $text := kindIs "float64" . | ternary (printf "%.0f" .) (toString .) -}}
@@ -69,7 +69,7 @@ affinity:
 {{- printf "%dMiB" (int64 (divf (mulf (float64 $number) (float64 (get $units $unit)) 0.9) 1048576.0)) -}}
 {{- end -}}
 
-{{/* (dict "root" $ "name" name): what a container knows of the API server, and the token of its own account. The pod's account is propagation's. */}}
+{{/* (dict "root" $ "name" name): the volume with the CA of the API server, the namespace, and the token of the container's own account. The pod's account is propagation's. */}}
 {{- define "mci.token" -}}
 name: {{ .name }}-token
 projected:
@@ -94,7 +94,7 @@ projected:
     {{- end }}
 {{- end -}}
 
-{{/* What every container has: (dict "root" $ "name" name "short" prefix of its ports "metrics" port "health" port "args" list "alone" in a pod of its own). */}}
+{{/* The parts of every container: (dict "root" $ "name" name "short" prefix of its ports "metrics" port "health" port "args" list "alone" in a separate pod). */}}
 {{- define "mci.container" -}}
 {{- $c := index .root.Values .name -}}
 name: {{ .name }}
