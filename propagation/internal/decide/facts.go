@@ -57,10 +57,6 @@ type Facts struct {
 	// StatusProblem describes a malformed value in the Application's status, or is "". The state of
 	// its request is then unknown, so that nothing may be written.
 	StatusProblem string
-	// Again is the delay after which the facts have to be gathered again, or 0. A PlacementDecision
-	// without status counts as unread for some time. Meanwhile each cluster that it may bind is
-	// permitted.
-	Again time.Duration
 	// Works are all ManifestWorks that name the Application, and its own works that no longer name
 	// it.
 	Works []Work

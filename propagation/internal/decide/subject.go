@@ -48,7 +48,7 @@ type outcome struct {
 }
 
 func newDecision(f Facts) *decision {
-	d := &decision{facts: f, plan: Plan{Key: f.Key, Group: Group{Namespace: f.Key.Namespace}, After: f.Again}}
+	d := &decision{facts: f, plan: Plan{Key: f.Key, Group: Group{Namespace: f.Key.Namespace}}}
 	if f.Application != nil {
 		d.plan.Group.Set = f.Application.OwningApplicationSet()
 	}

@@ -44,15 +44,10 @@ func (c *cacheReader) Get(ctx context.Context, key client.ObjectKey, o client.Ob
 	return err
 }
 
-// Bound implements [reader]. It reads all PlacementDecisions of the namespace only if none of them
-// selects the cluster.
-func (c *cacheReader) Bound(ctx context.Context, namespace, cluster string) (binding, error) {
-	selecting, err := listDecisions(ctx, c.cache, namespace, client.MatchingFields{decisionsByCluster: cluster})
-	if b := bindingIn(selecting, cluster); err != nil || b.Bound {
-		return b, err
-	}
-	all, err := listDecisions(ctx, c.cache, namespace)
-	return bindingIn(all, cluster), err
+// Bound implements [reader].
+func (c *cacheReader) Bound(ctx context.Context, namespace, cluster string) (bool, error) {
+	decisions, err := listDecisions(ctx, c.cache, namespace, client.MatchingFields{decisionsByCluster: cluster})
+	return selects(decisions, cluster), err
 }
 
 // Works implements [reader].

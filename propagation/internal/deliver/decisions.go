@@ -22,18 +22,13 @@ func listDecisions(ctx context.Context, from client.Reader, namespace string, in
 	return list.Items, nil
 }
 
-// bindingIn returns the content of PlacementDecisions about a cluster.
-func bindingIn(decisions []clusterv1beta1.PlacementDecision, cluster string) (b binding) {
-	for i := range decisions {
-		d := &decisions[i]
-		if slices.Contains(chosen(d), cluster) {
-			return binding{Bound: true}
-		}
-		if d.Status.Decisions == nil && d.CreationTimestamp.After(b.Unread) {
-			b.Unread = d.CreationTimestamp.Time
-		}
-	}
-	return b
+// selects reports whether one of the PlacementDecisions selects a cluster. A decision without status
+// selects nothing: whoever may create Placements could otherwise keep a lost permission with new ones.
+// After a restore, the grace period covers the time until OCM writes the status.
+func selects(decisions []clusterv1beta1.PlacementDecision, cluster string) bool {
+	return slices.ContainsFunc(decisions, func(d clusterv1beta1.PlacementDecision) bool {
+		return slices.Contains(chosen(&d), cluster)
+	})
 }
 
 // sharedDecisions lists PlacementDecisions from the API server. Callers that wait at the same time

@@ -28,7 +28,7 @@ import (
 // of them cannot be read, because nothing may be decided then.
 func gather(ctx context.Context, s *sources, from reader, key types.NamespacedName) (decide.Facts, error) {
 	f := decide.Facts{Key: key, Now: s.now(), Settings: settingsOf(&s.options)}
-	p := &lookups{from: from, sources: s, facts: &f, clusters: map[string]decide.Cluster{}, bindings: map[string]binding{}, projects: map[string]*argocd.AppProject{}}
+	p := &lookups{from: from, sources: s, facts: &f, clusters: map[string]decide.Cluster{}, bindings: map[string]bool{}, projects: map[string]*argocd.AppProject{}}
 	var err error
 	if f.Application, err = readObject(ctx, from, key, &argocd.Application{}); err != nil {
 		return f, err
@@ -94,7 +94,7 @@ func gatherTarget(ctx context.Context, p *lookups) (err error) {
 	if f.Target, err = p.cluster(ctx, name); err != nil {
 		return err
 	}
-	bound, err := p.bound(ctx, name, false)
+	bound, err := p.bound(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func rivalsByCopy(copies []*manifestcache.Work, own types.NamespacedName) map[ty
 // deliverable reports whether another Application could be delivered to the target.
 func deliverable(ctx context.Context, p *lookups, app *argocd.Application) (bool, error) {
 	f := decide.Facts{Key: client.ObjectKeyFromObject(app), Now: p.facts.Now, Settings: p.facts.Settings, Application: app}
-	theirs := &lookups{from: p.from, sources: p.sources, facts: &f, clusters: p.clusters, bindings: map[string]binding{}, projects: p.projects}
+	theirs := &lookups{from: p.from, sources: p.sources, facts: &f, clusters: p.clusters, bindings: map[string]bool{}, projects: p.projects}
 	if err := gatherTarget(ctx, theirs); err != nil {
 		return false, err
 	}

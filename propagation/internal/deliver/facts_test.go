@@ -37,7 +37,7 @@ type hubObjects struct {
 	sets       map[types.NamespacedName]*metav1.PartialObjectMetadata
 	namespaces map[string]*metav1.PartialObjectMetadata
 	clusters   map[string]*clusterv1.ManagedCluster
-	bindings   map[string]binding // by cluster
+	bindings   map[string]bool // by cluster
 	projects   map[string]*argocd.AppProject
 	settings   *corev1.ConfigMap // of Argo CD
 	works      []foundWork
@@ -93,7 +93,7 @@ func get[T any](o, there *T, err error) error {
 	return nil
 }
 
-func (h *hubObjects) Bound(_ context.Context, _, cluster string) (binding, error) {
+func (h *hubObjects) Bound(_ context.Context, _, cluster string) (bool, error) {
 	return h.bindings[cluster], h.failing("Bound")
 }
 
@@ -157,7 +157,7 @@ func settled(t *testing.T) *hubObjects {
 	h := &hubObjects{
 		app:      app,
 		clusters: map[string]*clusterv1.ManagedCluster{},
-		bindings: map[string]binding{"cluster1": {Bound: true}, "cluster2": {Bound: true}},
+		bindings: map[string]bool{"cluster1": true, "cluster2": true},
 		projects: map[string]*argocd.AppProject{"wide": project("wide", "team", "*")},
 		sets:     map[types.NamespacedName]*metav1.PartialObjectMetadata{{Namespace: "team", Name: "set"}: {}},
 	}
@@ -231,24 +231,12 @@ func TestGather_removesAPermissionOnlyIfCertain(t *testing.T) {
 		reason     string
 		change     func(*hubObjects)
 		work, wish decide.Permission
-		again      time.Duration
 	}{
-		"permitted": {reason: "all is", change: func(*hubObjects) {}, work: all, wish: all},
-		"unbound":   {reason: "no PlacementDecision selects it", change: func(h *hubObjects) { h.bindings["cluster1"] = binding{} }, work: unbound, wish: unbound},
-		"unread": {
-			reason: "a PlacementDecision that was restored has no status yet: what exists stays, nothing new is allowed",
-			change: func(h *hubObjects) { h.bindings["cluster1"] = binding{Unread: gatherNow.Add(-time.Minute)} },
-			work:   all, wish: unbound, again: 4 * time.Minute,
-		},
-		"empty": {
-			reason: "one that has had no status for a grace period selects nothing",
-			change: func(h *hubObjects) { h.bindings["cluster1"] = binding{Unread: gatherNow.Add(-5 * time.Minute)} },
-			work:   unbound, wish: unbound,
-		},
-		"other unread": {reason: "another one selects the cluster", change: func(h *hubObjects) { h.bindings["cluster1"] = binding{Bound: true, Unread: gatherNow} }, work: all, wish: all},
-		"narrowed":     {reason: "the project admits others", change: func(h *hubObjects) { h.projects["wide"] = project("wide", "other", "*") }, work: foreign, wish: foreign},
-		"no spec":      {reason: "a project without spec admits nobody", change: func(h *hubObjects) { h.projects["wide"].Spec = nil }, work: foreign, wish: foreign},
-		"no project":   {reason: "the managed cluster's own judges an Application at home", change: func(h *hubObjects) { h.projects = nil }, work: all, wish: all},
+		"permitted":  {reason: "all is", change: func(*hubObjects) {}, work: all, wish: all},
+		"unbound":    {reason: "no PlacementDecision selects it", change: func(h *hubObjects) { h.bindings["cluster1"] = false }, work: unbound, wish: unbound},
+		"narrowed":   {reason: "the project admits others", change: func(h *hubObjects) { h.projects["wide"] = project("wide", "other", "*") }, work: foreign, wish: foreign},
+		"no spec":    {reason: "a project without spec admits nobody", change: func(h *hubObjects) { h.projects["wide"].Spec = nil }, work: foreign, wish: foreign},
+		"no project": {reason: "the managed cluster's own judges an Application at home", change: func(h *hubObjects) { h.projects = nil }, work: all, wish: all},
 		"malformed": {
 			reason: "which namespaces the project admits is unknown; the refusal of the wish names that",
 			change: func(h *hubObjects) { h.projects["wide"].Spec = json.RawMessage(`{"sourceNamespaces":7}`) }, work: all, wish: all,
@@ -274,8 +262,8 @@ func TestGather_removesAPermissionOnlyIfCertain(t *testing.T) {
 			t.Errorf("%s: %s: %v", name, c.reason, err)
 			continue
 		}
-		if f.Works[0].May != c.work || f.May != c.wish || f.Again != c.again {
-			t.Errorf("%s: %s: the work may %+v, the wish %+v, again after %s", name, c.reason, f.Works[0].May, f.May, f.Again)
+		if f.Works[0].May != c.work || f.May != c.wish {
+			t.Errorf("%s: %s: the work may %+v, the wish %+v", name, c.reason, f.Works[0].May, f.May)
 		}
 	}
 }
@@ -430,7 +418,7 @@ func TestGather_needsNoDeliverySourcesForADeletion(t *testing.T) {
 func TestGather_reportsAMalformedStatus(t *testing.T) {
 	h := settled(t)
 	h.app.Status = json.RawMessage(`{"conditions":"none"}`)
-	h.bindings["cluster1"] = binding{}
+	h.bindings["cluster1"] = false
 	f, err := h.gather()
 	if err != nil || f.StatusProblem == "" || f.Works[0].May.Bound {
 		t.Errorf("the problem is %q, the work may %+v, error %v", f.StatusProblem, f.Works[0].May, err)

@@ -7,11 +7,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -67,6 +69,23 @@ func TestBinding_removesTheWorkAfterTheGracePeriod(t *testing.T) {
 	p.bind()
 	withdrawn(t, app)
 	says(t, app, policy.ErrorCondition, "no PlacementDecision")
+}
+
+// Whoever may create Placements cannot keep a lost permission with decisions that have no status yet.
+func TestBinding_isNotKeptByNewDecisions(t *testing.T) {
+	start(t, func(o *Options) { o.BindingGrace = time.Second })
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	work := delivered(t, app, p.cluster)
+	p.bind()
+	testkit.Eventually(t, "the work to be removed", func() error {
+		p.create(&clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, GenerateName: "renewed-"}})
+		err := hub.client.Get(t.Context(), client.ObjectKeyFromObject(work), work)
+		if apierrors.IsNotFound(err) || err == nil && work.DeletionTimestamp != nil {
+			return nil
+		}
+		return fmt.Errorf("it exists: %v", err)
+	})
 }
 
 // Once a namespace has lost a former cluster, its work is deleted, even if the new delivery fails.

@@ -54,9 +54,9 @@ func (l *liveReader) Get(ctx context.Context, key client.ObjectKey, o client.Obj
 }
 
 // Bound implements [reader].
-func (l *liveReader) Bound(ctx context.Context, namespace, cluster string) (binding, error) {
+func (l *liveReader) Bound(ctx context.Context, namespace, cluster string) (bool, error) {
 	decisions, err := l.decisions.list(ctx, l.api, namespace)
-	return bindingIn(decisions, cluster), err
+	return selects(decisions, cluster), err
 }
 
 // Works implements [reader]. It reads each work that the cache lists from the API server. If none

@@ -30,7 +30,7 @@ type lookups struct {
 	sources  *sources
 	facts    *decide.Facts
 	clusters map[string]decide.Cluster
-	bindings map[string]binding
+	bindings map[string]bool
 	projects map[string]*argocd.AppProject
 }
 
@@ -59,27 +59,20 @@ func pausedOn(object string) string {
 	return "annotation " + contract.PausedAnnotation + " of " + object
 }
 
-// bound reports whether the Application's namespace may use a cluster. A work that exists there may
-// stay while a PlacementDecision has no status: for one binding grace period from its creation. In
-// that time the placement controller writes a status if anything can be selected.
-func (p *lookups) bound(ctx context.Context, cluster string, exists bool) (bool, error) {
+// bound reports whether the Application's namespace may use a cluster.
+func (p *lookups) bound(ctx context.Context, cluster string) (bool, error) {
 	if p.sources.options.Binding == BindingNone {
 		return true, nil
 	}
-	b, known := p.bindings[cluster]
-	if !known {
-		var err error
-		if b, err = p.from.Bound(ctx, p.facts.Key.Namespace, cluster); err != nil {
-			return false, err
-		}
-		p.bindings[cluster] = b
+	if bound, known := p.bindings[cluster]; known {
+		return bound, nil
 	}
-	left := b.Unread.Add(p.facts.Settings.BindingGrace).Sub(p.facts.Now)
-	if b.Bound || b.Unread.IsZero() || left <= 0 {
-		return b.Bound, nil
+	bound, err := p.from.Bound(ctx, p.facts.Key.Namespace, cluster)
+	if err != nil {
+		return false, err
 	}
-	p.facts.Again = decide.Sooner(p.facts.Again, left)
-	return exists, nil
+	p.bindings[cluster] = bound
+	return bound, nil
 }
 
 // project returns the hub's AppProject of a name, or nil.
@@ -104,7 +97,7 @@ func (p *lookups) project(ctx context.Context, name string) (*argocd.AppProject,
 // it carries. A value in the work that cannot be read counts as permitted.
 func (p *lookups) permission(ctx context.Context, work *manifestcache.Work) (may decide.Permission, err error) {
 	place := decide.Place{Namespace: p.facts.Key.Namespace, ProjectName: work.Stored.Project}
-	if place.Bound, err = p.bound(ctx, work.Namespace, true); err != nil {
+	if place.Bound, err = p.bound(ctx, work.Namespace); err != nil {
 		return may, err
 	}
 	if there, ok := work.Delivers(); ok {

@@ -20,7 +20,7 @@ import (
 // read, the result is an error.
 type reader interface {
 	getter
-	Bound(ctx context.Context, namespace, cluster string) (binding, error)
+	Bound(ctx context.Context, namespace, cluster string) (bool, error)
 	// Works returns the ManifestWorks of an Application. app is nil if it does not exist.
 	Works(ctx context.Context, key types.NamespacedName, app *argocd.Application) ([]foundWork, error)
 	// Rivals returns the other Applications that ask for app's identity, and the works that deliver
@@ -28,15 +28,6 @@ type reader interface {
 	Rivals(ctx context.Context, app *argocd.Application) (foundRivals, error)
 	// Agent reports whether the hub's argocd-agent has an agent of that name.
 	Agent(ctx context.Context, name string) (bool, error)
-}
-
-// binding is the content of the PlacementDecisions of a namespace about one cluster.
-type binding struct {
-	// Bound is true if one of them selects the cluster.
-	Bound bool
-	// Unread is when the youngest PlacementDecision without status was created, or the zero time.
-	// It is unknown whether that one selects the cluster.
-	Unread time.Time
 }
 
 // foundWork is a ManifestWork that carries an Application.
