@@ -22,22 +22,24 @@ func Rendered(elements ...string) string {
 	return filepath.Join(append([]string{testkit.Root(), "deploy", "rendered"}, elements...)...)
 }
 
-// startRendered starts the additional components of rendered mode on the hub. The application controller of
-// the hub's own Argo CD has the permissions and the health check of deploy/rendered. The cmp-server has the
-// plugin.
-func (f *Fleet) startRendered(ctx context.Context) (err error) {
+// StartRendered starts rendered mode on the hub: the plugin, and [Fleet.StartRenderer]. The managed clusters
+// may have an Argo CD, unlike with [Options.Rendered].
+func (f *Fleet) StartRendered(ctx context.Context) error {
+	return parallel(ctx, f.startPlugin, f.StartRenderer)
+}
+
+// StartRenderer starts the application controller of the hub's own Argo CD, with the permissions and the
+// health check of deploy/rendered.
+func (f *Fleet) StartRenderer(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	must.OK(f.Hub.applyInstall(ctx, "argocd.yaml", "argocd-managed.yaml"))
-	must.OK(f.Hub.ApplyFiles(ctx, Rendered("hub", "rights.yaml")))
+	must.OK(f.Hub.ApplyFiles(ctx, Rendered("hub", "rights.yaml"), Rendered("hub", "policy.yaml")))
 	settings := must.Get(ReadObjects(Rendered("argocd", "argocd-cm.yaml")))
 	settings[0].SetNamespace(ArgoCDNamespace)
 	// This Argo CD may list only ManifestWorks.
 	must.OK(unstructured.SetNestedField(settings[0].Object, "strict", "data", "resource.respectRBAC"))
 	must.OK(f.Hub.Apply(ctx, settings...))
-	return parallel(ctx,
-		f.startPlugin,
-		func(ctx context.Context) error { return f.startApplications(ctx, f.Hub) },
-	)
+	return f.startApplications(ctx, f.Hub)
 }
 
 // startPlugin starts Argo CD's cmp-server like the sidecar of the repository server.

@@ -4,8 +4,10 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,21 +30,23 @@ import (
 // kept is an Application without owner, on cluster1.
 const kept = "kept"
 
-// content is the manifest of the Application kept.
-const content = `apiVersion: apps/v1
+// deployment returns the manifest of a Deployment, which every Application without owner deploys.
+func deployment(name string) string {
+	return strings.ReplaceAll(`apiVersion: apps/v1
 kind: Deployment
-metadata: {name: kept}
+metadata: {name: NAME}
 spec:
   replicas: 1
-  selector: {matchLabels: {app: kept}}
+  selector: {matchLabels: {app: NAME}}
   template:
-    metadata: {labels: {app: kept}}
-    spec: {nodeName: ` + env.NodeName + `, containers: [{name: c, image: "example.invalid/kept:v1"}]}
-`
+    metadata: {labels: {app: NAME}}
+    spec: {nodeName: `+env.NodeName+`, containers: [{name: c, image: "example.invalid/kept:v1"}]}
+`, "NAME", name)
+}
 
 func createKept(t *testing.T) {
 	t.Helper()
-	if _, err := fleet.Git.Commit(t.Context(), "Keep", map[string]string{kept + "/deployment.yaml": content}); err != nil {
+	if _, err := fleet.Git.Commit(t.Context(), "Keep", map[string]string{kept + "/deployment.yaml": deployment(kept)}); err != nil {
 		t.Fatal(err)
 	}
 	a := &argocd.Application{
@@ -60,12 +64,19 @@ func createKept(t *testing.T) {
 	}
 }
 
-// where returns the cluster of each hub Application.
-func where() map[string]string {
+// pulled returns the cluster of each pulled hub Application.
+func pulled() map[string]string {
 	all := map[string]string{kept: "cluster1"}
 	for _, c := range fleet.Managed {
 		all[c.Name+"-"+scenario.ApplicationSet] = c.Name
 	}
+	return all
+}
+
+// where returns the cluster of each hub Application.
+func where() map[string]string {
+	all := pulled()
+	maps.Copy(all, rendered())
 	return all
 }
 
@@ -91,7 +102,9 @@ func awaitReported(t *testing.T) {
 	for name, cluster := range where() {
 		env.Await(t, "the hub to report "+name, func(ctx context.Context) (bool, string) { return reported(ctx, name, cluster) })
 	}
-	env.Await(t, "the report of the ApplicationSet", inReport)
+	for _, set := range []string{scenario.ApplicationSet, renderedSet} {
+		env.Await(t, "the report of ApplicationSet "+set, func(ctx context.Context) (bool, string) { return inReport(ctx, set) })
+	}
 	env.Await(t, "the clusters to be registered and to have agents", deployed)
 	env.Await(t, "the view of "+kept, viewed)
 }
@@ -106,15 +119,17 @@ func reported(ctx context.Context, name, cluster string) (bool, string) {
 		return false, err.Error()
 	}
 	applied := slices.ContainsFunc(works.Items, func(w workv1.ManifestWork) bool {
-		return w.Annotations[contract.HubNameAnnotation] == name && meta.IsStatusConditionTrue(w.Status.Conditions, workv1.WorkApplied)
+		of := cmp.Or(w.Annotations[contract.HubNameAnnotation], w.Annotations[contract.RenderedApplicationAnnotation])
+		return of == name && meta.IsStatusConditionTrue(w.Status.Conditions, workv1.WorkApplied)
 	})
 	well := strings.Contains(string(a.Status), `"`+argocd.HealthHealthy+`"`) && strings.Contains(string(a.Status), `"`+argocd.SyncSynced+`"`)
 	return applied && well, fmt.Sprintf("applied %t: %s", applied, a.Status)
 }
 
-func inReport(ctx context.Context) (bool, string) {
+// inReport reports whether the report of an ApplicationSet has a healthy row for each managed cluster.
+func inReport(ctx context.Context, set string) (bool, string) {
 	report := &v1alpha1.MulticlusterApplicationSetReport{}
-	if err := fleet.Hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: scenario.ApplicationSet}, report); err != nil {
+	if err := fleet.Hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: set}, report); err != nil {
 		return false, err.Error()
 	}
 	rows := report.Statuses.ClusterConditions
@@ -157,11 +172,12 @@ func running(t *testing.T) map[string]string {
 	return uids
 }
 
-// operationsOf returns the operations in the status of the managed clusters' Applications.
+// operationsOf returns the operations in the status of the managed clusters' Applications. In rendered mode the
+// operations are on the hub, which writes the ManifestWork again.
 func operationsOf(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for name, cluster := range where() {
+	for name, cluster := range pulled() {
 		a := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: name}}
 		if err := fleet.Cluster(cluster).Client.Get(t.Context(), client.ObjectKeyFromObject(a), a); err != nil {
 			t.Fatal(err)
@@ -184,21 +200,26 @@ func operationsOf(t *testing.T) map[string]string {
 	return all
 }
 
-// awaitEviction waits until the agents have observed that the hub has none of their ManifestWorks. The page's
-// deadline begins then.
+// awaitEviction waits until the agents have observed which of their ManifestWorks the hub has lost. The page's
+// deadline begins then. Argo CD may have written those of rendered mode again.
 func awaitEviction(t *testing.T) {
 	t.Helper()
 	for _, c := range fleet.Managed {
 		env.Await(t, c.Name+" to begin the grace period", func(ctx context.Context) (bool, string) {
-			var list workv1.AppliedManifestWorkList
-			err := c.Client.List(ctx, &list)
-			began := 0
-			for i := range list.Items {
-				if list.Items[i].Status.EvictionStartTime != nil {
+			var applied workv1.AppliedManifestWorkList
+			var works workv1.ManifestWorkList
+			err := errors.Join(c.Client.List(ctx, &applied), fleet.Hub.Client.List(ctx, &works, client.InNamespace(c.Name)))
+			lost, began := 0, 0
+			for i := range applied.Items {
+				if slices.ContainsFunc(works.Items, func(w workv1.ManifestWork) bool { return w.Name == applied.Items[i].Spec.ManifestWorkName }) {
+					continue
+				}
+				lost++
+				if applied.Items[i].Status.EvictionStartTime != nil {
 					began++
 				}
 			}
-			return err == nil && began > 0 && began == len(list.Items), fmt.Sprintf("%d of %d, %v", began, len(list.Items), err)
+			return err == nil && began > 0 && began == lost, fmt.Sprintf("%d of %d, %v", began, lost, err)
 		})
 	}
 }

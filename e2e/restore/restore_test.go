@@ -54,16 +54,18 @@ func TestMain(m *testing.M) {
 		must.OK(views.Start(ctx))
 		must.OK(installDeployments(ctx))
 		must.OK(installPrincipal(ctx))
+		must.OK(f.StartRendered(ctx))
 		must.OK(scenario.Prepare(ctx, f))
+		must.OK(prepareRendered(ctx))
 		must.OK(requestAgents(ctx))
 		return f.Hub.ApplyFiles(ctx, scenario.Examples("guestbook-app-set.yaml"))
 	}))
 }
 
-// A hub loses all its data, and the commands of the page restore it. One Application without owner is
-// restored, and an ApplicationSet re-creates the others, while a page of Argo CD is open. The workloads and
-// the CA of the agents stay the same, and no operation runs again.
-func TestRestore_keepsWhatRuns(t *testing.T) {
+// A hub loses all its data, and the commands of the page restore it. A pulled and a rendered Application
+// without owner are restored, and ApplicationSets re-create the others, while a page of Argo CD is open. The
+// workloads and the CA of the agents stay the same, and no operation of a pulled Application runs again.
+func TestRestore_keepsTheWorkloads(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "restore.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +76,7 @@ func TestRestore_keepsWhatRuns(t *testing.T) {
 	}
 	openView(t)
 	createKept(t)
+	createRendered(t)
 	awaitReported(t)
 	before, operations, trusted := running(t), operationsOf(t), authority(t)
 
@@ -92,6 +95,9 @@ func TestRestore_keepsWhatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := installPrincipal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := fleet.StartRenderer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	blocks := quickstart.Blocks(steps)
