@@ -8,6 +8,8 @@
 //     nine, because it frames, types and decodes an event and its object separately. Custom resources exist as JSON
 //     only. These passes are most of the work of a controller with a large fleet. Reflector, first list as a stream,
 //     bookmarks, resumption and stores come from client-go.
+//   - [NewLister] creates a lister that holds one object at a time. client-go holds a whole page, as bytes and as
+//     objects.
 //   - [NewClient] creates a client with writes that do not return the object. Encoding and decoding it is a large
 //     part of the cost of such a write.
 package slim

@@ -6,12 +6,16 @@ package slim
 import (
 	"context"
 	stdjson "encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/json"
@@ -60,8 +64,57 @@ func trimmed(trim toolscache.TransformFunc, o runtime.Object) (runtime.Object, e
 	return object, nil
 }
 
-// decodeList decodes a list. It calls each with every item before it reads the next one.
-func decodeList[T any](stream io.Reader, each func(*T)) (meta metav1.ListMeta, err error) {
+// Lister lists the custom resources of one kind. It decodes them one by one and keeps none, so that
+// their number and their sizes do not decide how much memory a list needs. [NewLister] returns one.
+type Lister[T any] struct{ of endpoint }
+
+// NewLister returns a lister that decodes an object as T, which may leave out fields.
+func NewLister[T any](config *rest.Config, resource schema.GroupVersionResource) (Lister[T], error) {
+	of, err := newEndpoint(config, resource)
+	return Lister[T]{of}, err
+}
+
+// errEnough ends a list early.
+var errEnough = errors.New("enough")
+
+// Each calls do with the objects of a namespace that match a selector, until do returns false. An
+// empty namespace selects all namespaces.
+func (l Lister[T]) Each(ctx context.Context, namespace string, selector labels.Selector, do func(*T) (more bool)) error {
+	options := metav1.ListOptions{LabelSelector: selector.String(), Limit: pageSize}
+	for {
+		list, err := decodePage(ctx, l.of, namespace, options, func(t *T) error {
+			if !do(t) {
+				return errEnough
+			}
+			return nil
+		})
+		if errors.Is(err, errEnough) || err == nil && list.Continue == "" {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		options.Continue = list.Continue
+	}
+}
+
+// decodePage requests a part of a list, and calls each with every object before it reads the next one.
+func decodePage[T any](ctx context.Context, of endpoint, namespace string, options metav1.ListOptions, each func(*T) error) (metav1.ListMeta, error) {
+	stream, err := of.stream(ctx, namespace, options)
+	if err != nil {
+		return metav1.ListMeta{}, err
+	}
+	defer func() { _ = stream.Close() }()
+	meta, err := decodeList(stream, each)
+	if err != nil {
+		return meta, fmt.Errorf("decode the list of %s: %w", of.resource.GroupResource(), err)
+	}
+	return meta, nil
+}
+
+// decodeList decodes a list. It calls each with every item before it reads the next one, until each
+// returns an error.
+func decodeList[T any](stream io.Reader, each func(*T) error) (meta metav1.ListMeta, err error) {
 	d := stdjson.NewDecoder(stream)
 	var raw stdjson.RawMessage // reused
 	err = members(d, func(name string) error {
@@ -77,8 +130,7 @@ func decodeList[T any](stream io.Reader, each func(*T)) (meta metav1.ListMeta, e
 				if err := json.UnmarshalCaseSensitivePreserveInts(raw, item); err != nil {
 					return err
 				}
-				each(item)
-				return nil
+				return each(item)
 			})
 		}
 		return d.Decode(&Skip{})

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -87,6 +90,66 @@ func TestInformers_listByPages(t *testing.T) {
 	}
 }
 
+// A lister requests pages, and its memory does not grow with the objects on them.
+func TestLister_holdsOneObject(t *testing.T) {
+	const objects, size = pageSize + 20, 500 << 10
+	hub := testkit.NewMemoryHub(t)
+	hub.ListsOnly = true
+	hub.Serve(works, "ManifestWork", true, objects, func(i int) []byte {
+		return fmt.Appendf(nil, `{"metadata":{"namespace":"cluster1","name":"work-%d"},"status":{"conditions":[{"message":%q}]}}`, i, strings.Repeat("x", size))
+	})
+	lister, err := NewLister[slimWork](hub.Config(), works)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, peak := 0, uint64(0)
+	err = lister.Each(t.Context(), "", labels.Everything(), func(w *slimWork) bool {
+		if w.Metadata.Name != fmt.Sprintf("work-%d", n) || len(w.Status.Conditions[0].Message) != size {
+			t.Errorf("object %d is %s", n, w.Metadata.Name)
+		}
+		if n++; n%100 == 0 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak = max(peak, m.HeapAlloc)
+		}
+		return true
+	})
+	if err != nil || n != objects {
+		t.Fatalf("%d objects came, %v", n, err)
+	}
+	if limit := uint64(50 * size); peak == 0 || peak > limit {
+		t.Errorf("%d bytes are in use, want at most %d", peak, limit)
+	}
+}
+
+// A lister ends when it is told to. It returns the API server's own error with its reason.
+func TestLister_endsEarly(t *testing.T) {
+	var requested []string
+	config := &rest.Config{Host: "https://hub.example.com", QPS: -1, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		requested = append(requested, r.URL.Path+" "+r.URL.Query().Get("labelSelector")+" "+r.URL.Query().Get("continue"))
+		status, body := http.StatusOK, `{"metadata":{"continue":"next"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`
+		if strings.Contains(r.URL.Path, "missing") {
+			status, body = http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+		}
+		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	})}
+	lister, err := NewLister[slimWork](config, works)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err = lister.Each(t.Context(), "cluster1", selected, func(*slimWork) bool { n++; return n < 3 })
+	path := "/apis/work.open-cluster-management.io/v1/namespaces/cluster1/manifestworks example.com/selected=true "
+	if diff := cmp.Diff([]string{path, path + "next"}, requested); err != nil || n != 3 || diff != "" {
+		t.Errorf("%d objects, %v (-want +got):\n%s", n, err, diff)
+	}
+	err = lister.Each(t.Context(), "missing", labels.Everything(), func(*slimWork) bool { return true })
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestDecodeList(t *testing.T) {
 	for name, test := range map[string]struct {
 		list string
@@ -104,7 +167,10 @@ func TestDecodeList(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			meta, err := decodeList(strings.NewReader(test.list), func(w *slimWork) { got = append(got, w.Metadata.Name) })
+			meta, err := decodeList(strings.NewReader(test.list), func(w *slimWork) error {
+				got = append(got, w.Metadata.Name)
+				return nil
+			})
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("items (-want +got):\n%s", diff)
 			}

@@ -54,33 +54,25 @@ func (s Source) trimming(trim *toolscache.TransformFunc) toolscache.ListerWatche
 // bookmark has nothing else. The labels must be the cache's own selector for the kind. nil selects
 // all objects.
 func NewSource[T any, O client.Object](config *rest.Config, resource schema.GroupVersionResource, selector labels.Selector, object func(*T) O) (Source, error) {
-	requests, err := restClient(config, resource.GroupVersion())
+	of, err := newEndpoint(config, resource)
 	if err != nil {
-		return Source{}, fmt.Errorf("make a client for %s: %w", resource.GroupResource(), err)
+		return Source{}, err
 	}
-	parameters := runtime.NewParameterCodec(answers)
-	request := func(ctx context.Context, options metav1.ListOptions) (io.ReadCloser, error) {
+	selected := func(options metav1.ListOptions) metav1.ListOptions {
 		if selector != nil {
 			options.LabelSelector = selector.String()
 		}
-		// The Reflector needs the API server's own error with its reason.
-		return requests.Get().Resource(resource.Resource).SpecificallyVersionedParams(&options, parameters, core).Stream(ctx)
+		return options
 	}
 	page := func(ctx context.Context, options metav1.ListOptions, each func(runtime.Object)) (metav1.ListMeta, error) {
-		stream, err := request(ctx, options)
-		if err != nil {
-			return metav1.ListMeta{}, err
-		}
-		defer func() { _ = stream.Close() }()
-		meta, err := decodeList(stream, func(t *T) { each(object(t)) })
-		if err != nil {
-			return meta, fmt.Errorf("decode the list of %s: %w", resource.GroupResource(), err)
-		}
-		return meta, nil
+		return decodePage(ctx, of, "", selected(options), func(t *T) error {
+			each(object(t))
+			return nil
+		})
 	}
 	return Source{kind: reflect.TypeFor[O](), page: page, watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 		options.Watch = true
-		stream, err := request(ctx, options)
+		stream, err := of.stream(ctx, "", selected(options))
 		if err != nil {
 			return nil, err
 		}
@@ -92,6 +84,27 @@ func NewSource[T any, O client.Object](config *rest.Config, resource schema.Grou
 	}}, nil
 }
 
+// endpoint requests lists and watches of one kind.
+type endpoint struct {
+	requests *rest.RESTClient
+	resource schema.GroupVersionResource
+}
+
+func newEndpoint(config *rest.Config, resource schema.GroupVersionResource) (endpoint, error) {
+	requests, err := restClient(config, resource.GroupVersion())
+	if err != nil {
+		return endpoint{}, fmt.Errorf("make a client for %s: %w", resource.GroupResource(), err)
+	}
+	return endpoint{requests, resource}, nil
+}
+
+// stream requests the objects of a namespace, or of all namespaces if it is "". It returns the API
+// server's own error with its reason, which the Reflector needs.
+func (e endpoint) stream(ctx context.Context, namespace string, options metav1.ListOptions) (io.ReadCloser, error) {
+	return e.requests.Get().NamespaceIfScoped(namespace, namespace != "").Resource(e.resource.Resource).
+		SpecificallyVersionedParams(&options, parameters, core).Stream(ctx)
+}
+
 // core is the version of errors and options, which all API groups have in common.
 var core = schema.GroupVersion{Version: "v1"}
 
@@ -100,6 +113,8 @@ var answers = func() *runtime.Scheme {
 	metav1.AddToGroupVersion(s, core)
 	return s
 }()
+
+var parameters = runtime.NewParameterCodec(answers)
 
 func restClient(config *rest.Config, version schema.GroupVersion) (*rest.RESTClient, error) {
 	c := rest.CopyConfig(config)
