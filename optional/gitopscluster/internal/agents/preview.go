@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent/fleet"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
 )
 
@@ -18,7 +19,7 @@ import (
 // which keep their agents. Preview reads the API server and writes nothing.
 func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.NamespacedName]bool, options Options) (*Plan, error) {
 	c := reading{from: from}
-	r := newReconciler(c, c, options)
+	r := newReconciler(c, c, applications.Lists{}, options)
 	r.fleet, a.DryRun = fleet.Reading(c), true
 	there, err := r.present(ctx, []Spec{a})
 	if err != nil {

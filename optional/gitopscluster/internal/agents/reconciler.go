@@ -54,13 +54,13 @@ type Reconciler struct {
 	without map[string]time.Time
 }
 
-func newReconciler(c client.Client, live client.Reader, options Options) *Reconciler {
+func newReconciler(c client.Client, live client.Reader, lists applications.Lists, options Options) *Reconciler {
 	return &Reconciler{
 		options: options, client: c,
 		reports:      &reporter{client: c, signing: sign.Options{Namespaces: options.Namespaces, KeyNamespace: options.KeyNamespace, Lifetime: options.Lifetime, Now: options.Now}, secret: options.Secret},
 		reader:       reader.New(c, live, time.Now),
 		keeper:       certificates.New(c, live, certificates.Options{CALife: options.CALife, KeyNamespace: options.KeyNamespace}),
-		applications: applications.New(c, live), orphaned: map[string]time.Time{}, clean: map[string]bool{}, without: map[string]time.Time{},
+		applications: applications.New(c, live, lists), orphaned: map[string]time.Time{}, clean: map[string]bool{}, without: map[string]time.Time{},
 	}
 }
 

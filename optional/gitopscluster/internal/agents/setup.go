@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent/fleet"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal/reader"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
@@ -41,8 +42,11 @@ func Caches(namespaces []string) map[client.Object]cache.ByObject {
 // Setup adds the controllers to mgr. The cache of mgr must be built with [Caches]. pass is the
 // request of another controller, which watches [Reconciler.Sources] and calls [Reconciler.MakePlan].
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options, pass reconcile.Request) (*Reconciler, error) {
-	r := newReconciler(mgr.GetClient(), mgr.GetAPIReader(), options)
-	var err error
+	lists, err := applications.NewLists(mgr.GetConfig())
+	if err != nil {
+		return nil, err
+	}
+	r := newReconciler(mgr.GetClient(), mgr.GetAPIReader(), lists, options)
 	if r.fleet, err = fleet.New(mgr); err != nil {
 		return nil, err
 	}

@@ -13,14 +13,17 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
 const (
@@ -30,8 +33,6 @@ const (
 	pause = 10 * time.Second
 	// later is when to read again while nothing is wrong.
 	later = 10 * time.Minute
-	// page is how many Applications are read at a time.
-	page = 500
 
 	fieldOwner = "multicluster-integrations-applications"
 )
@@ -41,10 +42,28 @@ const (
 // +kubebuilder:rbac:groups=argoproj.io,resources=appprojects,namespace=argocd,verbs=list
 // +kubebuilder:rbac:groups=argoproj.io,resources=appprojects,namespace=argocd,resourceNames=default,verbs=patch
 
+// Lists lists the Applications and AppProjects of the hub one by one. Their status and spec may have
+// any size that the API server accepts.
+type Lists struct {
+	applications slim.Lister[argocd.Application]
+	projects     slim.Lister[argocd.AppProject]
+}
+
+// NewLists returns the lists of a hub.
+func NewLists(hub *rest.Config) (l Lists, err error) {
+	l.applications, err = slim.NewLister[argocd.Application](hub, argocd.GroupVersion.WithResource(argocd.ApplicationPlural))
+	if err != nil {
+		return l, err
+	}
+	l.projects, err = slim.NewLister[argocd.AppProject](hub, argocd.GroupVersion.WithResource(argocd.AppProjectPlural))
+	return l, err
+}
+
 // Reader reads reports.
 type Reader struct {
 	client client.Client
 	live   client.Reader
+	lists  Lists
 	now    func() time.Time
 
 	mu   sync.Mutex
@@ -59,9 +78,9 @@ type read struct {
 }
 
 // New returns a reader that writes with c and reads from the API server with live. Both need the
-// types of Argo CD.
-func New(c client.Client, live client.Reader) *Reader {
-	return &Reader{client: c, live: live, now: time.Now, last: map[string]read{}}
+// types of Argo CD. Only [Reader.Read] needs lists.
+func New(c client.Client, live client.Reader, lists Lists) *Reader {
+	return &Reader{client: c, live: live, lists: lists, now: time.Now, last: map[string]read{}}
 }
 
 // Read returns the report of an Argo CD, which may be some seconds old, and the delay until the
@@ -94,16 +113,15 @@ func (r *Reader) Read(ctx context.Context, namespace string, clusters Clusters) 
 
 func (r *Reader) evaluate(ctx context.Context, namespace string, clusters Clusters) (Report, error) {
 	e := &evaluation{clusters: clusters, projects: map[string]*project{}, namespace: namespace, now: r.now()}
-	projects := &argocd.AppProjectList{}
-	err := r.live.List(ctx, projects, client.InNamespace(namespace))
-	if meta.IsNoMatchError(err) {
+	err := r.lists.projects.Each(ctx, namespace, labels.Everything(), func(o *argocd.AppProject) bool {
+		e.addProject(o)
+		return true
+	})
+	if apierrors.IsNotFound(err) { // Argo CD's CustomResourceDefinitions are not installed
 		return Report{}, nil
 	}
 	if err != nil {
 		return Report{}, fmt.Errorf("list AppProjects of %s: %w", namespace, err)
-	}
-	for i := range projects.Items {
-		e.addProject(&projects.Items[i])
 	}
 	err = r.each(ctx, "!"+contract.PullLabel+","+argocd.IgnoreSyncLabel+"!=true", func(o *argocd.Application) bool {
 		e.addApplication(o)
@@ -126,24 +144,14 @@ func (r *Reader) each(ctx context.Context, selector string, do func(*argocd.Appl
 	if err != nil {
 		return err
 	}
-	for next := ""; ; {
-		list := &argocd.ApplicationList{}
-		err := r.live.List(ctx, list, client.MatchingLabelsSelector{Selector: parsed}, client.Limit(page), client.Continue(next))
-		if meta.IsNoMatchError(err) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("list Applications: %w", err)
-		}
-		for i := range list.Items {
-			if !do(&list.Items[i]) {
-				return nil
-			}
-		}
-		if next = list.Continue; next == "" {
-			return nil
-		}
+	err = r.lists.applications.Each(ctx, "", parsed, do)
+	if apierrors.IsNotFound(err) {
+		return nil
 	}
+	if err != nil {
+		return fmt.Errorf("list Applications: %w", err)
+	}
+	return nil
 }
 
 // KeepDefault makes the principal skip the hub's default AppProject, so that the clusters' own one
