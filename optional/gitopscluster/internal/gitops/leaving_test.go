@@ -15,6 +15,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
@@ -170,6 +172,86 @@ func TestDeletion_waitsForPulledApplications(t *testing.T) {
 	f.ready(f.gitops("other", "first"), 1)
 	f.gone(o) // one cluster remains to be confirmed, and the annotation confirms one
 	f.registered(clusters[0])
+}
+
+// While a deletion waits for a confirmation, every event of the hub causes a pass. Only one pass in
+// thirty seconds lists the pulled Applications.
+func TestDeletion_listsPulledApplicationsOnce(t *testing.T) {
+	f := newFleet(t)
+	clusters := f.clusters(4)
+	f.placement("all", clusters[:2]...)
+	decision := f.placement("other", clusters[2])
+	record, _ := f.start()
+	o, other := f.gitops("fleet", "all"), f.gitops("other", "other")
+	f.ready(o, 2)
+	f.ready(other, 1)
+	f.pulled("app", clusters[0])
+	began := time.Now()
+	if err := hub.client.Delete(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
+	for i := range 10 {
+		n := 1 + (i+1)%2
+		f.decide(decision, clusters[2:2+n]...)
+		f.ready(other, n)
+	}
+	allowed := 1 + int(time.Since(began)/pulledLook)
+	if n := record.counts()["list applications"]; n < 1 || n > allowed {
+		t.Errorf("Applications were listed %d times, want at most %d", n, allowed)
+	}
+	f.registered(clusters[:3]...)
+}
+
+// counting counts the lists of a reader.
+type counting struct {
+	client.Reader
+	lists int
+}
+
+func (c *counting) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	c.lists++
+	return c.Reader.List(ctx, list, options...)
+}
+
+// A remembered list only makes a deletion wait longer. It counts for the same clusters and for thirty
+// seconds. A deletion begins after a new list.
+func TestUnconfirmed_remembersAWait(t *testing.T) {
+	f := newFleet(t)
+	first, second, other := unique("pulled"), unique("pulled"), unique("pulled")
+	f.pulled("first", first)
+	f.pulled("second", second)
+	live := &counting{Reader: hub.client}
+	r := &Reconciler{client: hub.client, live: live, options: f.options, assignments: NewAssignments(""), waits: map[types.NamespacedName]wait{}}
+	o := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: "fleet"}}
+	is := found{intent: intent.Intent{ArgoNamespace: f.argocd}, held: map[string]bool{first: true},
+		secrets: map[string]*corev1.Secret{first: {}, second: {}, other: {}}}
+	waits := func(when string, lists int, want ...string) {
+		t.Helper()
+		slices.Sort(want)
+		got, err := r.unconfirmed(t.Context(), o, is)
+		if err != nil || !slices.Equal(got, want) || live.lists != lists {
+			t.Errorf("%s: it waits for %q after %d lists, want %q after %d; %v", when, got, live.lists, want, lists, err)
+		}
+	}
+	waits("at first", 1, first)
+	waits("in the next pass", 1, first)
+	is.held = map[string]bool{first: true, second: true}
+	waits("with one more cluster", 2, first, second)
+	is.intent.Confirmed = 1
+	waits("with too low a number confirmed", 2, first, second)
+	is.intent.Confirmed = 2
+	is.held[other] = true
+	waits("with both confirmed", 3)
+	is.intent.Confirmed = 1
+	waits("with a lower number again", 4, first, second)
+	r.waits[key(o)] = wait{time.Now().Add(-pulledLook), is.held, []string{first, second}}
+	for _, name := range []string{"first", "second"} {
+		if err := hub.client.Delete(t.Context(), &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waits("after thirty seconds", 5)
 }
 
 // pulled creates a pulled Application of a cluster in Argo CD's namespace.

@@ -30,6 +30,14 @@ const (
 // Applications are listed while a GitOpsCluster is being deleted, as metadata.
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=list
 
+// wait is why a deletion waits.
+type wait struct {
+	// at is when the Applications were listed for the clusters in going.
+	at     time.Time
+	going  map[string]bool
+	pulled []string
+}
+
 // unconfirmed returns the clusters with pulled Applications that lose their Secret with a
 // GitOpsCluster that is being deleted. Generators of ApplicationSets then delete these
 // Applications. unconfirmed returns none if they are no more than the user has confirmed, or if the
@@ -42,6 +50,22 @@ func (r *Reconciler) unconfirmed(ctx context.Context, o *v1beta1.GitOpsCluster, 
 	if err != nil || len(going) <= f.intent.Confirmed {
 		return nil, err // also if none exists
 	}
+	// Every pass asks. Only a new list lets a deletion begin.
+	last := r.waits[key(o)]
+	if time.Since(last.at) < pulledLook && maps.Equal(last.going, going) && len(last.pulled) > f.intent.Confirmed {
+		return last.pulled, nil
+	}
+	delete(r.waits, key(o))
+	pulled, err := r.pulledOf(ctx, going, f.intent.ArgoNamespace)
+	if err != nil || len(pulled) <= f.intent.Confirmed {
+		return nil, err
+	}
+	r.waits[key(o)] = wait{time.Now(), going, pulled}
+	return pulled, nil
+}
+
+// pulledOf returns which of some clusters have a pulled Application of an Argo CD, sorted.
+func (r *Reconciler) pulledOf(ctx context.Context, clusters map[string]bool, argo string) ([]string, error) {
 	pulled := map[string]bool{}
 	for next := ""; ; {
 		list := &metav1.PartialObjectMetadataList{}
@@ -55,16 +79,13 @@ func (r *Reconciler) unconfirmed(ctx context.Context, o *v1beta1.GitOpsCluster, 
 		}
 		for i := range list.Items {
 			cluster := list.Items[i].Annotations[contract.ClusterAnnotation]
-			if going[cluster] && !r.ofAnotherArgoCD(list.Items[i].Namespace, f.intent.ArgoNamespace) {
+			if clusters[cluster] && !r.ofAnotherArgoCD(list.Items[i].Namespace, argo) {
 				pulled[cluster] = true
 			}
 		}
 		if next = list.Continue; next == "" {
 			break
 		}
-	}
-	if len(pulled) <= f.intent.Confirmed {
-		return nil, nil
 	}
 	return slices.Sorted(maps.Keys(pulled)), nil
 }

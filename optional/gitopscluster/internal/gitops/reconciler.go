@@ -49,6 +49,8 @@ type Reconciler struct {
 	since map[types.NamespacedName]map[string]time.Time
 	// confirmed are the GitOpsClusters that can be deleted without further confirmation.
 	confirmed map[types.NamespacedName]bool
+	// waits are the GitOpsClusters with a deletion that waits for a confirmation.
+	waits map[types.NamespacedName]wait
 }
 
 // everyGitOpsCluster is the request for a pass.
@@ -189,6 +191,7 @@ func (r *Reconciler) forget(list *v1beta1.GitOpsClusterList) {
 		if there[owner] != uid {
 			delete(r.since, owner)
 			delete(r.confirmed, owner)
+			delete(r.waits, owner)
 			r.status.forget(owner)
 		}
 	}
