@@ -70,6 +70,21 @@ func number(name string, value int64) workv1.FeedbackValue {
 	return workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.Integer, Integer: &value}}
 }
 
+// cached returns the objects as a cache keeps them.
+func (s *spoke) cached() Seen {
+	s.t.Helper()
+	seen := Seen{Cluster: s.Cluster, Work: s.Work.DeepCopy(), AddOn: s.AddOn.DeepCopy()}
+	if s.Work == nil {
+		return seen
+	}
+	for _, o := range []any{seen.Work, seen.AddOn} {
+		if kept, err := Transform(o); err != nil || kept != o {
+			s.t.Fatalf("the transform returned %v, %v", kept, err)
+		}
+	}
+	return seen
+}
+
 func (s *spoke) deployment() *workv1.ManifestCondition {
 	return &s.Work.Status.ResourceStatus.Manifests[1]
 }
@@ -140,6 +155,9 @@ func TestStateOf(t *testing.T) {
 			}
 			if got.WaitingFor != c.waits || got.Reason != c.reason || !strings.Contains(got.Message, c.message) || got.Message == "" || len(got.Message) > 2*contract.MaxMessage {
 				t.Errorf("%s: waits for %q, reason %s, message %q", c.why, got.WaitingFor, got.Reason, got.Message)
+			}
+			if cached, err := StateOf(s.w, s.cached(), start.Add(time.Minute)); err != nil || cached != got {
+				t.Errorf("with the objects of a cache it is %+v, %v; want %+v", cached, err, got)
 			}
 			condition, said := Available(got)
 			if (condition.Status == metav1.ConditionTrue) != got.Connected || said != s.Cluster.Available || condition.Reason == "" {
@@ -246,7 +264,11 @@ func TestRunsWith(t *testing.T) {
 			for _, step := range c.steps {
 				step(s)
 			}
-			bundle, _, started := RunsWith(s.Work, s.AddOn, "argocd")
+			bundle, name, started := RunsWith(s.Work, s.AddOn, "argocd")
+			seen := s.cached()
+			if b, n, is := RunsWith(seen.Work, seen.AddOn, "argocd"); b != bundle || n != name || is != started {
+				t.Errorf("with the objects of a cache it is %q, %q, %t; want %q, %q, %t", b, n, is, bundle, name, started)
+			}
 			if started != c.want {
 				t.Errorf("started with its certificate: %t", started)
 			}

@@ -23,13 +23,13 @@ import (
 // present returns the clusters that have an object of an agent on the hub.
 func (r *Reconciler) present(ctx context.Context, specs []Spec) (map[string]presence, error) {
 	var addOns addonv1alpha1.ManagedClusterAddOnList
-	ours := []client.ListOption{client.MatchingLabels{agent.OwnedLabel: "true"}, client.UnsafeDisableDeepCopy} // borrowed from the cache
-	if err := r.fleet.Reader().List(ctx, &addOns, ours...); err != nil {
+	labelled := client.MatchingLabels{agent.OwnedLabel: "true"}
+	if err := r.fleet.Reader().List(ctx, &addOns, labelled, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list ManagedClusterAddOns: %w", err)
 	}
-	var works workv1.ManifestWorkList
-	if err := r.fleet.Reader().List(ctx, &works, ours...); err != nil {
-		return nil, fmt.Errorf("list ManifestWorks of agents: %w", err)
+	works, looks, err := r.fleet.Works(ctx)
+	if err != nil {
+		return nil, err
 	}
 	there, foreign := map[string]presence{}, map[string]bool{}
 	for i := range addOns.Items {
@@ -39,20 +39,18 @@ func (r *Reconciler) present(ctx context.Context, specs []Spec) (map[string]pres
 			foreign[a.Namespace] = true
 		}
 	}
-	for i := range works.Items {
-		w := &works.Items[i]
-		p := there[w.Namespace]
-		switch {
-		case foreign[w.Namespace] || !agent.IsOurs(w):
-			continue
-		case w.Name == agent.WorkName:
+	counts := func(w *workv1.ManifestWork) bool { return !foreign[w.Namespace] && agent.IsOurs(w) }
+	for name, w := range works {
+		if p := there[name]; counts(w) {
 			p.work = w
-		case w.Name == agent.LeavingWorkName:
-			p.look = w
-		default:
-			continue
+			there[name] = p
 		}
-		there[w.Namespace] = p
+	}
+	for name, w := range looks {
+		if p := there[name]; counts(w) {
+			p.look = w
+			there[name] = p
+		}
 	}
 	for name, p := range there {
 		cluster := &clusterv1.ManagedCluster{}

@@ -114,8 +114,8 @@ func TestLeft_ignoresAnOwnerThatAClusterForged(t *testing.T) {
 	f.absent(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.AddOnName}})
 	testkit.Edit(t, hub.client, look, func(w *workv1.ManifestWork) { w.Annotations[agent.OwnerAnnotation] = f.owner("other").String() })
 	testkit.Eventually(t, "the forged owner in the cache", func() error {
-		w := &workv1.ManifestWork{}
-		if err := f.fleet.Reader().Get(context.Background(), client.ObjectKeyFromObject(look), w); err != nil || w.Annotations[agent.OwnerAnnotation] != f.owner("other").String() {
+		_, looks, err := f.fleet.Works(context.Background())
+		if w := looks[c]; w == nil || w.Annotations[agent.OwnerAnnotation] != f.owner("other").String() {
 			return errors.Join(errors.New("not there"), err)
 		}
 		return nil

@@ -69,11 +69,15 @@ func (f *Fleet) report(ctx context.Context, a *addonv1alpha1.ManagedClusterAddOn
 	if !said {
 		return s, nil
 	}
-	conditions := slices.Clone(a.Status.Conditions)
-	if !meta.SetStatusCondition(&conditions, want) {
+	if conditions := slices.Clone(a.Status.Conditions); !meta.SetStatusCondition(&conditions, want) {
 		return s, nil
 	}
-	return s, f.patchStatus(ctx, a, map[string]any{"conditions": conditions})
+	// The patch replaces all conditions, and the cache has only those that are read.
+	stored, err := findLive(ctx, f, a.Namespace, a.Name, &addonv1alpha1.ManagedClusterAddOn{})
+	if err != nil || stored == nil || !meta.SetStatusCondition(&stored.Status.Conditions, want) {
+		return s, err
+	}
+	return s, f.patchStatus(ctx, stored, map[string]any{"conditions": stored.Status.Conditions})
 }
 
 // carries reports whether an object has the labels and annotations that it should.

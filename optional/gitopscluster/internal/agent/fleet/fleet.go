@@ -44,11 +44,11 @@ const fieldOwner = "multicluster-integrations-agent"
 
 // Fleet reads and writes the objects on the hub for the agents of all managed clusters.
 type Fleet struct {
-	// objects reads add-ons and works with our label, and the configurations of add-ons. clusters
-	// reads the ManagedClusters.
-	objects, clusters client.Reader
-	// watched are the caches of the two.
-	watched struct{ objects, clusters cache.Cache }
+	// objects reads our add-ons, the works that deliver agents, and the configurations of add-ons.
+	// looks reads the works that check for the key of an agent. clusters reads the ManagedClusters.
+	objects, looks, clusters client.Reader
+	// watched are the caches of the three.
+	watched struct{ objects, looks, clusters cache.Cache }
 	// client reads past the caches.
 	client client.Client
 	now    func() time.Time
@@ -60,49 +60,89 @@ func New(mgr ctrl.Manager) (*Fleet, error) {
 	if err := errors.Join(addonv1alpha1.Install(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
 		return nil, fmt.Errorf("register types: %w", err)
 	}
-	labelled := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{agent.OwnedLabel: "true"})}
-	objects, err := cache.New(mgr.GetConfig(), cache.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: scheme, Mapper: mgr.GetRESTMapper(), DefaultTransform: cache.TransformStripManagedFields(),
+	owned := labels.SelectorFromSet(labels.Set{agent.OwnedLabel: "true"})
+	// A managed cluster may set our label on all works in its namespace. It cannot create works.
+	works := func(name string) cache.ByObject {
+		is := fields.OneTermEqualSelector("metadata.name", name)
+		return cache.ByObject{Label: owned, Field: is, Transform: agent.Transform}
+	}
+	options := cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: scheme, Mapper: mgr.GetRESTMapper(),
+		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&addonv1alpha1.ManagedClusterAddOn{}:    labelled,
-			&workv1.ManifestWork{}:                  labelled,
+			&addonv1alpha1.ManagedClusterAddOn{}:    {Label: owned, Transform: agent.Transform},
+			&workv1.ManifestWork{}:                  works(agent.WorkName),
 			&addonv1alpha1.AddOnDeploymentConfig{}:  {},
 			&addonv1alpha1.ClusterManagementAddOn{}: {Field: fields.OneTermEqualSelector("metadata.name", agent.AddOnName)},
 		},
-	})
+	}
+	objects, err := cache.New(mgr.GetConfig(), options)
 	if err != nil {
 		return nil, fmt.Errorf("watch add-ons and works of argocd-agent: %w", err)
+	}
+	// A field selector has one name, and a cache has one selector for each kind.
+	options.ByObject = map[client.Object]cache.ByObject{&workv1.ManifestWork{}: works(agent.LeavingWorkName)}
+	looks, err := cache.New(mgr.GetConfig(), options)
+	if err != nil {
+		return nil, fmt.Errorf("watch works that check for keys of argocd-agent: %w", err)
 	}
 	c, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: scheme, Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, fmt.Errorf("make a client for add-ons and works: %w", err)
 	}
-	if err := mgr.Add(objects); err != nil {
+	if err := errors.Join(mgr.Add(objects), mgr.Add(looks)); err != nil {
 		return nil, err
 	}
-	f := &Fleet{objects: objects, clusters: mgr.GetCache(), client: c, now: time.Now}
-	f.watched.objects, f.watched.clusters = objects, mgr.GetCache()
+	f := &Fleet{objects: objects, looks: looks, clusters: mgr.GetCache(), client: c, now: time.Now}
+	f.watched.objects, f.watched.looks, f.watched.clusters = objects, looks, mgr.GetCache()
 	return f, nil
 }
 
 // Reading returns a Fleet without caches, for [Fleet.Plan] alone.
 func Reading(c client.Client) *Fleet {
-	return &Fleet{objects: c, clusters: c, client: c, now: time.Now}
+	return &Fleet{objects: c, looks: c, clusters: c, client: c, now: time.Now}
 }
 
-// Reader reads add-ons and works with our label.
+// Reader reads add-ons with our label.
 func (f *Fleet) Reader() client.Reader { return f.objects }
+
+// Works returns the works with our label, by cluster: those that deliver an agent, and those that
+// check for its key. They belong to caches.
+func (f *Fleet) Works(ctx context.Context) (deliver, look map[string]*workv1.ManifestWork, err error) {
+	if deliver, err = worksOf(ctx, f.objects, agent.WorkName); err != nil {
+		return nil, nil, err
+	}
+	look, err = worksOf(ctx, f.looks, agent.LeavingWorkName)
+	return deliver, look, err
+}
+
+func worksOf(ctx context.Context, from client.Reader, name string) (map[string]*workv1.ManifestWork, error) {
+	var list workv1.ManifestWorkList
+	labelled := client.MatchingLabels{agent.OwnedLabel: "true"}
+	if err := from.List(ctx, &list, labelled, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list ManifestWorks %s: %w", name, err)
+	}
+	works := make(map[string]*workv1.ManifestWork, len(list.Items))
+	for i := range list.Items {
+		if w := &list.Items[i]; w.Name == name { // without a cache, works of other names are listed, too
+			works[w.Namespace] = w
+		}
+	}
+	return works, nil
+}
 
 // Sources send a controller everything that [Fleet.Ensure] and [Fleet.Leave] depend on:
 // requests is called with the cluster.
 func (f *Fleet) Sources(requests func(cluster string) []reconcile.Request) []source.Source {
 	of := func(o client.Object) []reconcile.Request { return requests(o.GetNamespace()) }
 	all := func(ctx context.Context) []reconcile.Request { return everyAddOn(ctx, f.objects, of) }
+	works := handler.TypedEnqueueRequestsFromMapFunc(
+		func(_ context.Context, w *workv1.ManifestWork) []reconcile.Request { return of(w) })
 	return []source.Source{
 		source.Kind(f.watched.objects, &addonv1alpha1.ManagedClusterAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(_ context.Context, a *addonv1alpha1.ManagedClusterAddOn) []reconcile.Request { return of(a) })),
-		source.Kind(f.watched.objects, &workv1.ManifestWork{}, handler.TypedEnqueueRequestsFromMapFunc(
-			func(_ context.Context, w *workv1.ManifestWork) []reconcile.Request { return of(w) })),
+		source.Kind(f.watched.objects, &workv1.ManifestWork{}, works),
+		source.Kind(f.watched.looks, &workv1.ManifestWork{}, works),
 		source.Kind(f.watched.objects, &addonv1alpha1.ClusterManagementAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(ctx context.Context, _ *addonv1alpha1.ClusterManagementAddOn) []reconcile.Request {
 				return all(ctx)

@@ -7,10 +7,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -42,7 +43,7 @@ func (f *Fleet) ensureWork(ctx context.Context, w agent.Wanted, addOn *addonv1al
 	case !work.DeletionTimestamp.IsZero():
 		return nil, "", fmt.Errorf("ManifestWork %s/%s is being deleted", work.Namespace, work.Name)
 	case !carries(work, want) || !sameSpec(work.Spec, want.Spec):
-		if err := f.rewrite(ctx, work, want); err != nil {
+		if work, err = f.rewrite(ctx, work, want); err != nil {
 			return nil, "", err
 		}
 		ctrl.LoggerFrom(ctx).Info("changed the work that delivers argocd-agent", "cluster", w.Cluster)
@@ -50,35 +51,48 @@ func (f *Fleet) ensureWork(ctx context.Context, w agent.Wanted, addOn *addonv1al
 	return work, "", f.stay(ctx, w.Cluster)
 }
 
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
 // rewrite replaces the whole spec of the observed version of a work. A merge would keep fields that
-// another client has added.
-func (f *Fleet) rewrite(ctx context.Context, work, want *workv1.ManifestWork) error {
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value"`
-	}
-	labels, annotations := map[string]string{}, maps.Clone(work.Annotations) // ours has some
-	maps.Copy(labels, work.Labels)
-	maps.Copy(labels, want.Labels)
-	maps.Copy(annotations, want.Annotations)
-	patch, err := json.Marshal([]operation{
-		{"replace", "/metadata/resourceVersion", work.ResourceVersion}, {"add", "/metadata/labels", labels},
-		{"add", "/metadata/annotations", annotations}, {"replace", "/spec", want.Spec},
-	})
+// another client has added. Labels and annotations of other clients stay. It returns the new version.
+func (f *Fleet) rewrite(ctx context.Context, work, want *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	operations := []operation{{"replace", "/metadata/resourceVersion", work.ResourceVersion}, {"replace", "/spec", want.Spec}}
+	operations = append(operations, setEach("/metadata/labels", work.Labels, want.Labels)...)
+	operations = append(operations, setEach("/metadata/annotations", work.Annotations, want.Annotations)...)
+	patch, err := json.Marshal(operations)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := f.client.Patch(ctx, work, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(fieldOwner)); err != nil {
-		return fmt.Errorf("patch ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+	stored := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: work.Namespace, Name: work.Name}}
+	if err := f.client.Patch(ctx, stored, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(fieldOwner)); err != nil {
+		return nil, fmt.Errorf("patch ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	}
-	return nil
+	return stored, nil
+}
+
+var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
+
+// setEach sets the entries of a map that has some others or none. The cache does not have all of the
+// others.
+func setEach(path string, stored, want map[string]string) (all []operation) {
+	if len(stored) == 0 {
+		return []operation{{"add", path, want}}
+	}
+	for key, value := range want {
+		all = append(all, operation{"add", path + "/" + escapeKey.Replace(key), value})
+	}
+	return all
 }
 
 // stay reverts the first steps of a removal, for a cluster that is selected again.
 func (f *Fleet) stay(ctx context.Context, cluster string) error {
 	look := &workv1.ManifestWork{}
-	err := f.objects.Get(ctx, types.NamespacedName{Namespace: cluster, Name: agent.LeavingWorkName}, look)
+	err := f.looks.Get(ctx, types.NamespacedName{Namespace: cluster, Name: agent.LeavingWorkName}, look)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
