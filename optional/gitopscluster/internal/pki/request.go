@@ -32,8 +32,12 @@ const (
 	MaxRequests = 10
 	// RequestAge is the highest age of a request.
 	RequestAge = time.Hour
-	maxRequest = 16 << 10
 	maxKeyBits = 8192
+	// maxRequest is the highest size of a request with its metadata, in bytes, and maxMarks its
+	// highest number of labels and annotations. A request of OCM's registration agent has 2 KiB and
+	// three labels, and with the largest key 5 KiB.
+	maxRequest = 8 << 10
+	maxMarks   = 32
 )
 
 // Decision is the decision about a request.
@@ -91,6 +95,11 @@ func OfACluster(csr *certificatesv1.CertificateSigningRequest) bool {
 	return strings.HasPrefix(csr.Spec.Username, clusterPrefix)
 }
 
+// TooLarge reports whether a request is too large to be signed. Only its size is read.
+func TooLarge(csr *certificatesv1.CertificateSigningRequest) bool {
+	return csr.ObjectMeta.Size()+csr.Spec.Size() > maxRequest || len(csr.Labels)+len(csr.Annotations) > maxMarks
+}
+
 // Evaluate returns the verdict about a request of our signer.
 func (r Rules) Evaluate(csr *certificatesv1.CertificateSigningRequest, facts ClusterFacts, now time.Time) Verdict {
 	if !r.OwnRequest(csr, facts.Cluster) {
@@ -139,8 +148,8 @@ func (r Rules) evaluateFacts(csr *certificatesv1.CertificateSigningRequest, fact
 }
 
 func parseRequest(text []byte) (*x509.CertificateRequest, string) {
-	if len(text) > maxRequest {
-		return nil, fmt.Sprintf("has %d bytes, more than %d", len(text), maxRequest)
+	if len(text) == 0 || len(text) > maxRequest { // the cache keeps no part of it
+		return nil, fmt.Sprintf("has more than %d bytes with its metadata, or more than %d labels and annotations", maxRequest, maxMarks)
 	}
 	block, rest := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(bytes.TrimSpace(rest)) > 0 {

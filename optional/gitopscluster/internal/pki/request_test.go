@@ -18,6 +18,8 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,6 +142,9 @@ func TestEvaluate(t *testing.T) {
 		"large": {reason: "it is not even read", says: "RequestNotAccepted", ask: func(a *asked) {
 			a.change = func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = bytes.Repeat(c.Spec.Request, 100) }
 		}},
+		"dropped": {reason: "the cache keeps no part of a request that is too large", says: "RequestNotAccepted", ask: func(a *asked) {
+			a.change = func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = nil }
+		}},
 		"forged key":    {reason: "somebody else's public key", says: "RequestNotAccepted", ask: func(a *asked) { a.change = otherSignature }},
 		"old":           {reason: "older than an hour", says: "RequestTooOld", ask: func(a *asked) { a.change = aged(RequestAge) }},
 		"nearly old":    {reason: "younger than an hour", want: Sign, says: "RequestAccepted", ask: func(a *asked) { a.change = aged(RequestAge - time.Second) }},
@@ -187,6 +192,54 @@ func otherSignature(c *certificatesv1.CertificateSigningRequest) {
 	block, _ := pem.Decode(c.Spec.Request)
 	block.Bytes[len(block.Bytes)-1] ^= 1
 	c.Spec.Request = pem.EncodeToMemory(block)
+}
+
+// A request with the largest key fits with the labels and the user that OCM gives it.
+func TestTooLarge(t *testing.T) {
+	largest := honest()
+	key, err := rsa.GenerateKey(rand.Reader, 4096) // the largest key has twice the size, and takes a minute
+	if err != nil {
+		t.Fatal(err)
+	}
+	largest.key = key
+	named := func(c *certificatesv1.CertificateSigningRequest) {
+		c.GenerateName = "addon-" + strings.Repeat("c", 63) + "-mci-argocd-agent-"
+		c.Labels = map[string]string{"open-cluster-management.io/cluster-name": strings.Repeat("c", 63), "open-cluster-management.io/addon-name": "mci-argocd-agent"}
+		c.Spec.Request = append(c.Spec.Request, make([]byte, 2<<10)...) // the difference to the largest key
+		c.Spec.Extra = map[string]certificatesv1.ExtraValue{"authentication.kubernetes.io/credential-id": {"X509SHA256=" + strings.Repeat("0", 64)}}
+	}
+	marks := func(n int) func(*certificatesv1.CertificateSigningRequest) {
+		return func(c *certificatesv1.CertificateSigningRequest) {
+			c.Annotations = map[string]string{}
+			for i := range n {
+				c.Annotations[strconv.Itoa(i)] = ""
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		ask    *asked
+		change func(*certificatesv1.CertificateSigningRequest)
+		want   bool
+	}{
+		"usual":       {honest(), func(*certificatesv1.CertificateSigningRequest) {}, false},
+		"largest key": {largest, named, false},
+		"annotation": {honest(), func(c *certificatesv1.CertificateSigningRequest) {
+			c.Annotations = map[string]string{"a": strings.Repeat("x", maxRequest)}
+		}, true},
+		"owners": {honest(), func(c *certificatesv1.CertificateSigningRequest) {
+			c.OwnerReferences = []metav1.OwnerReference{{Name: strings.Repeat("x", maxRequest)}}
+		}, true},
+		"request":          {honest(), func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = make([]byte, maxRequest) }, true},
+		"annotations":      {honest(), marks(maxMarks), false},
+		"many annotations": {honest(), marks(maxMarks + 1), true},
+		"certificate":      {honest(), func(c *certificatesv1.CertificateSigningRequest) { c.Status.Certificate = make([]byte, maxRequest) }, false},
+	} {
+		csr := c.ask.csr(t)
+		c.change(csr)
+		if got := TooLarge(csr); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
 }
 
 // weak is a key of 1024 bits. Go's standard library refuses to generate one.

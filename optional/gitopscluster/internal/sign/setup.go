@@ -10,6 +10,7 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -75,9 +76,35 @@ func (o Options) rules() pki.Rules {
 // ManagedClusters. They are requests of our signer, and add-ons of our name.
 func Caches() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
-		&certificatesv1.CertificateSigningRequest{}: {Field: fields.OneTermEqualSelector("spec.signerName", agent.SignerName)},
-		&addonv1alpha1.ManagedClusterAddOn{}:        {Field: fields.OneTermEqualSelector("metadata.name", agent.AddOnName)},
+		&certificatesv1.CertificateSigningRequest{}: {
+			Field: fields.OneTermEqualSelector("spec.signerName", agent.SignerName), Transform: trim,
+		},
+		&addonv1alpha1.ManagedClusterAddOn{}: {
+			Field: fields.OneTermEqualSelector("metadata.name", agent.AddOnName), Transform: agent.Transform,
+		},
 	}
+}
+
+// trim is the transform of the cache of requests. A managed cluster may create requests of any size.
+// Of a request that is too large to be signed, trim keeps only who made it, and for which cluster.
+func trim(in any) (any, error) {
+	csr, ok := in.(*certificatesv1.CertificateSigningRequest)
+	if !ok {
+		return in, nil
+	}
+	csr.ManagedFields = nil
+	if !pki.TooLarge(csr) {
+		return csr, nil
+	}
+	labels := map[string]string{agent.CSRClusterLabel: csr.Labels[agent.CSRClusterLabel]}
+	csr.ObjectMeta = metav1.ObjectMeta{
+		Name: csr.Name, UID: csr.UID, ResourceVersion: csr.ResourceVersion, Labels: labels,
+		CreationTimestamp: csr.CreationTimestamp, DeletionTimestamp: csr.DeletionTimestamp,
+	}
+	csr.Spec = certificatesv1.CertificateSigningRequestSpec{
+		SignerName: csr.Spec.SignerName, Username: csr.Spec.Username, Groups: csr.Spec.Groups,
+	}
+	return csr, nil
 }
 
 // Setup adds the controller to mgr. The cache of mgr must be built with [Caches].
@@ -133,10 +160,10 @@ func (r *Reconciler) requestsOf(ctx context.Context, o client.Object) []reconcil
 	return found
 }
 
-// ownRequests returns the requests that a cluster made itself.
+// ownRequests returns the requests that a cluster made itself. They belong to the cache.
 func ownRequests(ctx context.Context, reader client.Reader, rules pki.Rules, cluster string) ([]certificatesv1.CertificateSigningRequest, error) {
 	var list certificatesv1.CertificateSigningRequestList
-	if err := reader.List(ctx, &list, client.MatchingFields{byCluster: cluster}); err != nil {
+	if err := reader.List(ctx, &list, client.MatchingFields{byCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list CertificateSigningRequests of cluster %s: %w", cluster, err)
 	}
 	return own(list.Items, rules, cluster), nil
@@ -162,7 +189,7 @@ type Requests struct {
 func RequestsOf(ctx context.Context, reader client.Reader, options Options, cluster string, generation int) (Requests, error) {
 	options = options.withDefaults()
 	var list certificatesv1.CertificateSigningRequestList
-	if err := reader.List(ctx, &list, client.MatchingFields{byCluster: cluster}); err != nil {
+	if err := reader.List(ctx, &list, client.MatchingFields{byCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
 		return Requests{}, fmt.Errorf("list CertificateSigningRequests of cluster %s: %w", cluster, err)
 	}
 	found := Requests{Full: len(list.Items) >= pki.MaxRequests}

@@ -60,6 +60,13 @@ type Reconciler struct {
 	recorder   events.EventRecorder
 
 	waiting sync.Map // names of requests, to the reason that was last reported
+	crowds  sync.Map // clusters with too many requests, to their [crowd]
+}
+
+// crowd is the last count of a cluster's requests, if they are too many.
+type crowd struct {
+	requests int
+	until    time.Time
 }
 
 // Reconcile approves and signs a request, denies it, or has it wait.
@@ -120,20 +127,14 @@ func (r *Reconciler) facts(ctx context.Context, csr *certificatesv1.CertificateS
 		return nil, facts, nil // nothing else counts
 	}
 	cluster := &clusterv1.ManagedCluster{}
-	err := r.client.Get(ctx, client.ObjectKey{Name: facts.Cluster}, cluster)
+	err := r.client.Get(ctx, client.ObjectKey{Name: facts.Cluster}, cluster, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, facts, fmt.Errorf("get ManagedCluster %s: %w", facts.Cluster, err)
 	}
 	facts.Exists = err == nil && cluster.DeletionTimestamp.IsZero()
 	facts.Accepted = cluster.Spec.HubAcceptsClient
-	requests, err := ownRequests(ctx, r.client, r.rules, facts.Cluster)
-	if err != nil {
+	if facts.Requests, err = r.requests(ctx, csr, facts.Cluster); err != nil {
 		return nil, facts, err
-	}
-	for i := range requests {
-		if !refused(&requests[i]) && r.now().Before(requests[i].CreationTimestamp.Add(pki.RequestAge)) {
-			facts.Requests++
-		}
 	}
 	addOn, gone, err := r.addOn(ctx, facts.Cluster)
 	facts.NoAddOn = gone
@@ -141,6 +142,41 @@ func (r *Reconciler) facts(ctx context.Context, csr *certificatesv1.CertificateS
 		facts.AddOn, facts.Leaving, facts.Generation = true, !addOn.DeletionTimestamp.IsZero(), WantedGeneration(addOn)
 	}
 	return addOn, facts, err
+}
+
+// requests counts the young requests of a cluster for the decision about one of them. Only the
+// decision about a young request without certificate depends on the number. A number that is too high
+// counts for a while. Otherwise the work for n requests would be n².
+func (r *Reconciler) requests(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, cluster string) (int, error) {
+	if !r.young(csr) || len(csr.Status.Certificate) > 0 {
+		return 0, nil
+	}
+	last, _ := r.crowds.Load(cluster)
+	if is, ok := last.(crowd); ok && r.now().Before(is.until) {
+		return is.requests, nil
+	}
+	requests, err := ownRequests(ctx, r.client, r.rules, cluster)
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for i := range requests {
+		if r.young(&requests[i]) {
+			count++
+		}
+	}
+	if count > pki.MaxRequests {
+		r.crowds.Store(cluster, crowd{count, r.now().Add(again)})
+	} else {
+		r.crowds.Delete(cluster)
+	}
+	return count, nil
+}
+
+// young reports whether a request is one of those of which there may be no more than
+// [pki.MaxRequests].
+func (r *Reconciler) young(csr *certificatesv1.CertificateSigningRequest) bool {
+	return !refused(csr) && r.now().Before(csr.CreationTimestamp.Add(pki.RequestAge))
 }
 
 // addOn returns the add-on of a cluster. It is nil unless it is ours and names an Argo CD for which

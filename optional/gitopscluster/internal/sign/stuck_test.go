@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -46,6 +49,101 @@ func TestSign_ignoresTooManyRequests(t *testing.T) {
 	a.pending(flood)
 	if got := a.records(c); len(got) > 0 {
 		t.Errorf("there is a record of a certificate: %+v", got)
+	}
+}
+
+// With too many requests of a cluster, the signer counts them once for all of them. Counting for each
+// request would cost the square of their number.
+func TestSign_countsTooManyRequestsOnce(t *testing.T) {
+	a := newArgo(t)
+	c := a.cluster()
+	a.addOn(c, 1)
+	a.stop()
+	var mu sync.Mutex
+	lists, gets := 0, map[string]int{}
+	a.wrap = func(w client.WithWatch) client.Client {
+		return interceptor.NewClient(w, interceptor.Funcs{
+			List: func(ctx context.Context, w client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+				all := client.ListOptions{}
+				if all.ApplyOptions(opts); all.FieldSelector != nil && all.FieldSelector.String() == byCluster+"="+c {
+					mu.Lock()
+					lists++
+					mu.Unlock()
+				}
+				return w.List(ctx, list, opts...)
+			},
+			Get: func(ctx context.Context, w client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				if _, is := o.(*certificatesv1.CertificateSigningRequest); is {
+					mu.Lock()
+					gets[key.Name]++
+					mu.Unlock()
+				}
+				return w.Get(ctx, key, o, opts...)
+			},
+		})
+	}
+	flood := csrs{}
+	for i := range 4 * pki.MaxRequests {
+		flood[fmt.Sprint(i)] = a.ask(c, 1)
+	}
+	a.start() // with all of them in the cache
+	reconciled := func(times int) {
+		t.Helper()
+		testkit.Eventually(t, fmt.Sprintf("each request to be read %d times", times), func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			for name, csr := range flood {
+				if gets[csr.Name] < times {
+					return fmt.Errorf("request %s was read %d times", name, gets[csr.Name])
+				}
+			}
+			return nil
+		})
+	}
+	reconciled(1)
+	a.event(c, "TooManyRequests", fmt.Sprintf("made %d requests", len(flood)))
+	testkit.Edit(t, hub.client, a.stored(c), func(o *addonv1alpha1.ManagedClusterAddOn) { o.Labels = map[string]string{"touched": "true"} })
+	reconciled(2)
+	a.pending(flood)
+	mu.Lock()
+	defer mu.Unlock()
+	// The four workers may count at the same time at first. Each event of an add-on lists the requests of
+	// its cluster.
+	if lists > 20 {
+		t.Errorf("%d requests were listed %d times", len(flood), lists)
+	}
+}
+
+// A request that is too large is not signed. The cache keeps its size from growing with what a managed
+// cluster adds to it.
+func TestSign_ignoresALargeRequest(t *testing.T) {
+	a := newArgo(t)
+	c, other := a.cluster(), a.cluster()
+	a.addOn(c, 1)
+	a.addOn(other, 1)
+	long := func(r *request) {
+		r.csr.Annotations = map[string]string{"example.com/note": strings.Repeat("x", 200<<10)}
+	}
+	large := a.ask(c, 1, long)
+	many := a.ask(c, 1, func(r *request) {
+		r.csr.Annotations = map[string]string{}
+		for i := range 100 {
+			r.csr.Annotations[fmt.Sprint(i)] = ""
+		}
+	})
+	a.event(c, "RequestNotAccepted", "8192 bytes")
+	a.pending(csrs{"large": large, "many annotations": many})
+	for _, csr := range []*certificatesv1.CertificateSigningRequest{large, many} {
+		cached := &certificatesv1.CertificateSigningRequest{}
+		if err := a.client.Get(context.Background(), client.ObjectKeyFromObject(csr), cached); err != nil || cached.UID != csr.UID || cached.Size() > 1<<10 {
+			t.Errorf("the cache keeps %d bytes of %s, %v", cached.Size(), csr.Name, err)
+		}
+	}
+	a.denied(a.ask(c, 1, long, func(r *request) { r.as = other }))
+	small := a.ask(c, 1, func(r *request) { r.csr.Annotations = map[string]string{"example.com/note": "kept"} })
+	a.signed(small)
+	if now := a.read(small); now.Annotations["example.com/note"] != "kept" || now.Labels[agent.CSRAddOnLabel] != agent.AddOnName {
+		t.Errorf("the signed request has annotations %v, labels %v", now.Annotations, now.Labels)
 	}
 }
 
