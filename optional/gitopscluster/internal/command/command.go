@@ -134,7 +134,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if c.Agents {
 		maps.Copy(watched, agents.Caches(c.argocd))
 	}
-	warm := []client.Object{&clusterv1.ManagedCluster{}, &clusterv1beta1.PlacementDecision{}}
+	warm := []client.Object{&clusterv1beta1.PlacementDecision{}}
 	for object := range watched {
 		warm = append(warm, object)
 	}

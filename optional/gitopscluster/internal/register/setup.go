@@ -23,6 +23,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // Options are the options of [Setup].
@@ -55,14 +56,36 @@ const secretsByCluster = "register.cluster"
 // Caches returns the objects that the manager's cache must have for [Setup]. They are the Secrets
 // of some namespaces that Argo CD reads as clusters, so that no two Secrets register the same
 // cluster. It keeps only the compared fields of their data. Other Secrets never reach this process.
+// They are also the ManagedClusters, without the fields that nothing in this module reads.
 func Caches(namespaces ...string) map[client.Object]cache.ByObject {
 	in := map[string]cache.Config{}
 	for _, namespace := range namespaces {
 		in[namespace] = cache.Config{}
 	}
-	return map[client.Object]cache.ByObject{&corev1.Secret{}: {
-		Namespaces: in, Label: labels.SelectorFromSet(labels.Set(clustersecret.Selector)), Transform: clustersecret.Transform,
-	}}
+	return map[client.Object]cache.ByObject{
+		&corev1.Secret{}: {
+			Namespaces: in, Label: labels.SelectorFromSet(labels.Set(clustersecret.Selector)), Transform: clustersecret.Transform,
+		},
+		&clusterv1.ManagedCluster{}: {Transform: trimCluster},
+	}
+}
+
+// trimCluster keeps the fields of a ManagedCluster that are read. The cluster may write its object,
+// with a status and annotations of any size. The labels are copied to its Secret.
+func trimCluster(in any) (any, error) {
+	cluster, ok := in.(*clusterv1.ManagedCluster)
+	if !ok {
+		return in, nil
+	}
+	const registries = clusterv1.ClusterImageRegistriesAnnotationKey
+	annotations := map[string]string{}
+	if value, found := cluster.Annotations[registries]; found {
+		annotations[registries] = value
+	}
+	cluster.ManagedFields, cluster.Annotations = nil, annotations
+	cluster.Spec = clusterv1.ManagedClusterSpec{HubAcceptsClient: cluster.Spec.HubAcceptsClient}
+	_ = status.TrimCluster(&cluster.Status)
+	return cluster, nil
 }
 
 // Setup adds the controller to mgr. The cache of mgr must be built with [Caches], and its scheme
