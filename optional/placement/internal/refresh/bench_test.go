@@ -230,7 +230,7 @@ func BenchmarkDecisionToApplication(b *testing.B) {
 		registerReal(b, clusterName(i))
 	}
 	startArgoCD(b)
-	start(b)
+	startWith(b, absence)
 	decide(b, "argocd", "grow", "grow-decision-1", clusterName(0))
 	realSet(b, "grow", 3600)
 	apps.has(b, "grow", names(1))
@@ -261,7 +261,7 @@ func BenchmarkGrowth(b *testing.B) {
 		registerReal(b, clusterName(i))
 	}
 	startArgoCD(b)
-	writes, _ := start(b)
+	writes, _ := startWith(b, absence)
 	decide(b, "argocd", "grow", "grow-decision-0", clusterName(clusters))
 	realSet(b, "grow", 3600)
 	testkit.Until(b, "the first Application", func() bool { return len(apps.of("grow-")) == 1 })
@@ -289,7 +289,7 @@ func BenchmarkFlips(b *testing.B) {
 		registerReal(b, clusterName(i))
 	}
 	startArgoCD(b)
-	writes, _ := start(b)
+	writes, _ := startWith(b, absence)
 	random := rand.New(rand.NewPCG(1, 2))
 	selected := make([]map[string]bool, sets)
 	for s := range sets {
@@ -336,7 +336,7 @@ func BenchmarkRest(b *testing.B) {
 	const window = time.Minute
 	apps := watchApplications(b)
 	registerReal(b, clusterName(0))
-	_, stop := start(b)
+	_, stop := startWith(b, absence)
 	for s := range sets {
 		name := fmt.Sprintf("rest%04d", s)
 		decide(b, "argocd", name, name+"-decision-1", clusterName(0))

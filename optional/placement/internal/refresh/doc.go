@@ -9,4 +9,8 @@
 // the annotation exists, nothing is written. When the controller has removed it, decisions that
 // have changed in the meantime differ from the digest. A new process has no digests and requests a
 // refresh of each ApplicationSet once, at intervals.
+//
+// A refresh must not be requested while OCM rewrites decisions, because a cluster that moves from
+// one to the next is in none meanwhile. So memory also has the clusters that may have an
+// Application, and a cluster in no decision delays the refresh.
 package refresh

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,7 +36,14 @@ const (
 	// quiet is how long decisions must not change before a refresh, and longest is the highest wait
 	// for that. OCM writes the decisions of a Placement one by one, and each of them first without
 	// its clusters.
-	quiet, longest = 100 * time.Millisecond, time.Second
+	quiet, longest = 100 * time.Millisecond, 10 * time.Second
+	// absence is how long a cluster must be in no decision before a refresh may remove its
+	// Application. OCM sorts the clusters of a Placement into decisions of at most 100. If one
+	// joins, the last cluster of each decision moves to the next. Until OCM has written that one,
+	// the cluster is in no decision. Neither decisions nor the status of the Placement show whether
+	// it comes back: OCM writes the status last, and only if it differs. OCM writes up to 50
+	// decisions a second, so that absence also covers a slow API server.
+	absence = 10 * time.Second
 	// pace is the interval between refreshes of ApplicationSets without a digest.
 	pace = 100 * time.Millisecond
 )
@@ -43,6 +51,10 @@ const (
 // digest identifies the decisions that an ApplicationSet's generators select. It never repeats: if
 // decisions change back, the controller may have read those in between.
 type digest [sha256.Size]byte
+
+// selection is a cluster in the decisions of a Placement. Other Placements may select the same
+// cluster for other Applications.
+type selection struct{ namespace, placement, cluster string }
 
 // state is the memory of one ApplicationSet. Only the worker of that ApplicationSet reads or writes
 // it.
@@ -57,17 +69,23 @@ type state struct {
 	// known is true if a refresh was requested, and hasChanged if the decisions have changed since
 	// they were first observed.
 	known, hasChanged, isChanging bool
+	// clusters may have an Application: they were in the decisions of the last refresh, or later.
+	// absent has the clusters of them in no decision, and since when.
+	clusters sets.Set[selection]
+	absent   map[selection]time.Time
 }
 
 // Reconciler refreshes ApplicationSets.
 type Reconciler struct {
-	client client.Client
-	argocd []string
-	now    func() time.Time
+	client  client.Client
+	argocd  []string
+	now     func() time.Time
+	absence time.Duration
 
-	mu     sync.Mutex
-	states map[types.NamespacedName]*state
-	next   time.Time // when the next ApplicationSet without a digest may be refreshed
+	mu      sync.Mutex
+	states  map[types.NamespacedName]*state
+	started time.Time // when the first ApplicationSet was observed
+	next    time.Time // when the next ApplicationSet without a digest may be refreshed
 }
 
 // Reconcile requests a refresh of one ApplicationSet if its decisions differ from the decisions at
@@ -82,25 +100,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	decisions, selected, err := r.decisionsOf(ctx, set)
+	decisions, clusters, err := r.decisionsOf(ctx, set)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	s, now := r.stateOf(request.NamespacedName), r.now()
-	if !selected {
+	now := r.now()
+	s := r.stateOf(request.NamespacedName, now)
+	if clusters == nil {
 		// Without a decision its generator fails: Applications stay, and the annotation would stay
 		// as well.
-		*s = state{known: true}
+		*s = state{known: true, clusters: s.clusters}
 		return ctrl.Result{}, nil
 	}
 	if s.known && s.refreshed == decisions {
 		return ctrl.Result{}, nil
 	}
+	s.observe(clusters, now)
 	if set.Refreshing() {
 		s.isChanging = false
 		return ctrl.Result{}, nil // its removal causes an event
 	}
-	if wait := s.wait(decisions, now); wait > 0 {
+	if wait := max(s.wait(decisions, now), r.waitForAbsent(s, now)); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	if wait := r.waitForTurn(s, now); wait > 0 {
@@ -115,7 +135,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("refresh ApplicationSet %s: %w", request, err)
 	}
 	log.FromContext(ctx).V(1).Info("asked for a refresh")
-	*s = state{known: true, refreshed: decisions}
+	*s = state{known: true, refreshed: decisions, clusters: clusters}
 	return ctrl.Result{}, nil
 }
 
@@ -127,6 +147,35 @@ func (r *Reconciler) refresh(ctx context.Context, set *appset.ApplicationSet) er
 	target := argocd.ApplicationSetMetadata()
 	target.Namespace, target.Name = set.Namespace, set.Name
 	return r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
+}
+
+// observe updates which clusters are in no decision any more.
+func (s *state) observe(clusters sets.Set[selection], now time.Time) {
+	absent := map[selection]time.Time{}
+	for cluster := range s.clusters.Difference(clusters) {
+		since, known := s.absent[cluster]
+		if !known {
+			since = now
+		}
+		absent[cluster] = since
+	}
+	s.absent, s.clusters = absent, s.clusters.Union(clusters)
+}
+
+// waitForAbsent returns how long to wait until no cluster is absent only because OCM rewrites the
+// decisions. Which clusters the decisions had before the start is unknown, so that any may be
+// absent then.
+func (r *Reconciler) waitForAbsent(s *state, now time.Time) time.Duration {
+	last := time.Time{}
+	if !s.known {
+		last = r.started
+	}
+	for _, since := range s.absent {
+		if since.After(last) {
+			last = since
+		}
+	}
+	return r.absence - now.Sub(last)
 }
 
 // wait returns how long to wait for further changes of the decisions.
@@ -158,9 +207,12 @@ func (r *Reconciler) waitForTurn(s *state, now time.Time) time.Duration {
 	return s.pacedUntil.Sub(now)
 }
 
-func (r *Reconciler) stateOf(name types.NamespacedName) *state {
+func (r *Reconciler) stateOf(name types.NamespacedName, now time.Time) *state {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.started.IsZero() {
+		r.started = now
+	}
 	s := r.states[name]
 	if s == nil {
 		s = &state{}
@@ -175,15 +227,16 @@ func (r *Reconciler) forget(name types.NamespacedName) {
 	delete(r.states, name)
 }
 
-// decisionsOf returns the digest of the decisions that an ApplicationSet's generators select. The
-// digest includes the cluster Secret of each cluster. selected is false if no decision exists.
-func (r *Reconciler) decisionsOf(ctx context.Context, set *appset.ApplicationSet) (of digest, selected bool, err error) {
+// decisionsOf returns the digest of the decisions that an ApplicationSet's generators select, and
+// their clusters. The digest includes the cluster Secret of each cluster. clusters is nil if no
+// decision exists.
+func (r *Reconciler) decisionsOf(ctx context.Context, set *appset.ApplicationSet) (of digest, clusters sets.Set[selection], err error) {
 	var lines []string
 	for _, namespace := range r.namespacesOf(set.Namespace) {
 		decisions, registered, kinds := &clusterv1beta1.PlacementDecisionList{}, secrets(), &corev1.ConfigMapList{}
 		for _, list := range []client.ObjectList{decisions, registered, kinds} {
 			if err := r.client.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-				return of, false, fmt.Errorf("list %T of namespace %s: %w", list, namespace, err)
+				return of, nil, fmt.Errorf("list %T of namespace %s: %w", list, namespace, err)
 			}
 		}
 		secretOf := make(map[string]types.UID, len(registered.Items))
@@ -199,9 +252,12 @@ func (r *Reconciler) decisionsOf(ctx context.Context, set *appset.ApplicationSet
 				if !s.Matches(d.Name, d.Labels) {
 					continue
 				}
-				selected = true
+				if clusters == nil {
+					clusters = sets.Set[selection]{}
+				}
 				lines = append(lines, string(d.UID)+" "+d.ResourceVersion+"\n")
 				for _, c := range d.Status.Decisions {
+					clusters.Insert(selection{namespace, d.Labels[clusterv1beta1.PlacementLabel], c.ClusterName})
 					lines = append(lines, c.ClusterName+" "+string(secretOf[contract.LabelValue(c.ClusterName)])+"\n")
 				}
 			}
@@ -212,7 +268,7 @@ func (r *Reconciler) decisionsOf(ctx context.Context, set *appset.ApplicationSet
 	for _, line := range slices.Compact(lines) {
 		_, _ = sum.Write([]byte(line)) // writing to a hash returns no error
 	}
-	return digest(sum.Sum(nil)), selected, nil
+	return digest(sum.Sum(nil)), clusters, nil
 }
 
 // namespacesOf returns the namespaces that the generators of an ApplicationSet read: always Argo

@@ -6,6 +6,7 @@ package refresh
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,6 +95,67 @@ func TestRefresh_followsEachOfSeveralDecisions(t *testing.T) {
 	}
 	decide(t, "argocd", "many", "many-decision-1", "a")
 	refreshed(t, "argocd", "set")
+}
+
+// OCM sorts the clusters of a Placement into several decisions, and rewrites them one by one. A cluster that moves to a
+// later decision is in none for a while, and Argo CD must not read the decisions then. A cluster that has left is
+// removed nevertheless.
+func TestRefresh_waitsForOCMsRewrite(t *testing.T) {
+	decide(t, "argocd", "many", "many-decision-1", "b", "c")
+	decide(t, "argocd", "many", "many-decision-2", "d")
+	decide(t, "argocd", "other", "other-decision-1", "c") // which is selected by another Placement as well
+	newSet(t, "argocd", "set", fmt.Sprintf(byPlacement+", "+byPlacement, "many", "other"))
+	at := newStepper(t).at
+	at(t, 0, false, "the process has just started")
+	at(t, absence-time.Millisecond, false, "a cluster may be absent since before the start")
+	at(t, time.Millisecond, true, "the first refresh")
+
+	// A cluster joins. c moves to the second decision, and the API server is slow.
+	decide(t, "argocd", "many", "many-decision-1", "a", "b")
+	at(t, 0, false, "OCM has written one of two decisions")
+	at(t, quiet, false, "and it is quiet for a moment")
+	at(t, absence-quiet-time.Millisecond, false, "and the second one takes long")
+	decide(t, "argocd", "many", "many-decision-2", "c", "d")
+	at(t, 0, false, "OCM has written both decisions")
+	at(t, quiet, true, "no cluster is absent any more")
+
+	// The same, while Argo CD still has an earlier refresh to do.
+	decide(t, "argocd", "many", "many-decision-2", "c", "d", "x")
+	at(t, 0, false, "x has joined")
+	at(t, quiet, true, "for x")
+	patch(t, hub.client, "argocd", "set", `{"metadata":{"annotations":{"`+appset.RefreshAnnotation+`":"true"}}}`)
+	decide(t, "argocd", "many", "many-decision-2", "c", "d", "x", "y")
+	at(t, 0, true, "a refresh is running, and Argo CD may make the Application of y")
+	decide(t, "argocd", "many", "many-decision-2", "c", "d", "w", "x")
+	at(t, 0, false, "w has joined, and y will be in the next decision")
+	at(t, quiet, false, "y has an Application")
+	at(t, absence-quiet, true, "y was absent long enough to have left")
+
+	// Clusters leave, each for itself, and others join meanwhile.
+	decide(t, "argocd", "many", "many-decision-2", "c", "d", "w")
+	at(t, 0, false, "x has left")
+	decide(t, "argocd", "many", "many-decision-1", "a")
+	at(t, absence/2, false, "b moves")
+	decide(t, "argocd", "many", "many-decision-2", "b", "c", "d", "w")
+	at(t, absence/2-quiet, false, "b is back, and x may come back")
+	at(t, quiet, true, "x has left, and the absence of b does not count any more")
+}
+
+// OCM creates each decision without clusters. If it creates those of a Placement again, their clusters follow.
+func TestRefresh_waitsForTheClustersOfANewDecision(t *testing.T) {
+	decide(t, "argocd", "p", "p-decision-1", "a", "b")
+	newSet(t, "argocd", "set", fmt.Sprintf(byPlacement, "p"))
+	at := newStepper(t).at
+	at(t, 0, false, "the process has just started")
+	at(t, absence, true, "the first refresh")
+	undecide(t, "argocd", "p-decision-1")
+	at(t, 0, false, "no decision exists")
+	decide(t, "argocd", "p", "p-decision-1")
+	at(t, time.Hour, false, "the Placement is re-created")
+	at(t, absence-time.Millisecond, false, "its decision has no clusters yet")
+	decide(t, "argocd", "p", "p-decision-1", "a", "b")
+	at(t, 0, false, "its clusters are the same")
+	at(t, quiet, true, "no cluster is absent any more")
 }
 
 // A running refresh may have missed a change. placement requests another refresh when the running one is

@@ -51,7 +51,14 @@ func Caches(argocdNamespaces []string) map[client.Object]cache.ByObject {
 
 // Setup adds the controller to mgr. Its cache must be limited to [Caches].
 func Setup(mgr ctrl.Manager, argocdNamespaces []string) error {
-	r := &Reconciler{client: mgr.GetClient(), argocd: argocdNamespaces, now: time.Now, states: map[types.NamespacedName]*state{}}
+	return setup(mgr, newReconciler(mgr.GetClient(), argocdNamespaces))
+}
+
+func newReconciler(c client.Client, argocdNamespaces []string) *Reconciler {
+	return &Reconciler{client: c, argocd: argocdNamespaces, now: time.Now, absence: absence, states: map[types.NamespacedName]*state{}}
+}
+
+func setup(mgr ctrl.Manager, r *Reconciler) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("refresh").
 		For(&appset.ApplicationSet{}, builder.WithPredicates(setChanged)).

@@ -10,8 +10,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -104,7 +107,13 @@ func asAccount() *rest.Config {
 	return c
 }
 
+// start runs placement. If a cluster is in no decision, it waits no longer than for other changes.
 func start(t testing.TB, namespaces ...string) (writes *atomic.Int64, stop func()) {
+	t.Helper()
+	return startWith(t, quiet, namespaces...)
+}
+
+func startWith(t testing.TB, absence time.Duration, namespaces ...string) (writes *atomic.Int64, stop func()) {
 	t.Helper()
 	if len(namespaces) == 0 {
 		namespaces = []string{"argocd"}
@@ -118,10 +127,87 @@ func start(t testing.TB, namespaces ...string) (writes *atomic.Int64, stop func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Setup(mgr, namespaces); err != nil {
+	r := newReconciler(mgr.GetClient(), namespaces)
+	r.absence = absence
+	if err := setup(mgr, r); err != nil {
 		t.Fatal(err)
 	}
 	return writes, testkit.Run(t, mgr)
+}
+
+// stepper is placement with the clock of a test. It handles an ApplicationSet only when the test asks for that.
+type stepper struct {
+	*Reconciler
+	cached client.Reader
+	clock  time.Time
+}
+
+// newStepper returns a process that has just started.
+func newStepper(t testing.TB) *stepper {
+	t.Helper()
+	cached, err := cache.New(asAccount(), cache.Options{Scheme: hub.scheme, ByObject: Caches([]string{"argocd"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(asAccount(), client.Options{Scheme: hub.scheme, Cache: &client.CacheOptions{Reader: cached}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- cached.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	if !cached.WaitForCacheSync(ctx) {
+		t.Fatal("the cache does not start")
+	}
+	s := &stepper{Reconciler: newReconciler(c, []string{"argocd"}), cached: cached, clock: time.Unix(1_000_000, 0)}
+	s.now = func() time.Time { return s.clock }
+	return s
+}
+
+// at lets time pass and handles ApplicationSet "set" of Argo CD's namespace. It fails unless a refresh is requested
+// then, or not, as the test wants. Of a requested one it removes the annotation, as the ApplicationSet controller does.
+func (s *stepper) at(t testing.TB, after time.Duration, want bool, why string) {
+	t.Helper()
+	s.clock = s.clock.Add(after)
+	testkit.Until(t, "the cache", func() bool { return s.sees(t, hub.client) == s.sees(t, s.cached) })
+	if _, err := s.Reconcile(context.Background(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "argocd", Name: "set"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := setOf(t, "argocd", "set").Refreshing(); got != want {
+		t.Fatalf("%s: a refresh is requested: %t, want %t", why, got, want)
+	}
+	if want {
+		release(t, "argocd", "set")
+	}
+}
+
+// sees returns the versions of the objects that a client reads.
+func (s *stepper) sees(t testing.TB, c client.Reader) (versions string) {
+	t.Helper()
+	sets, decisions, kinds := &appset.ApplicationSetList{}, &clusterv1beta1.PlacementDecisionList{}, &corev1.ConfigMapList{}
+	for _, list := range []client.ObjectList{sets, decisions, kinds} {
+		if err := c.List(context.Background(), list, client.InNamespace("argocd")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := []string{}
+	for i := range sets.Items {
+		all = append(all, sets.Items[i].Name+sets.Items[i].ResourceVersion)
+	}
+	for i := range decisions.Items {
+		all = append(all, decisions.Items[i].Name+decisions.Items[i].ResourceVersion)
+	}
+	for i := range kinds.Items {
+		all = append(all, kinds.Items[i].Name+kinds.Items[i].ResourceVersion)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
 }
 
 const byPlacement = "{clusterDecisionResource: {configMapRef: ocm-placement-generator, labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: %s}}}}"
