@@ -6,6 +6,7 @@ package argoredis
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -65,6 +66,8 @@ func (o *Options) Validate() error {
 type Redis struct {
 	client *redis.Client
 	suffix string
+	// process distinguishes the records of [Redis.Begin] from those of an earlier process.
+	process string
 
 	mu      sync.Mutex
 	scanned time.Time
@@ -107,7 +110,7 @@ func New(o Options, secrets client.Reader) (*Redis, error) {
 			return "", string(secret.Data["auth"]), nil
 		}
 	}
-	return &Redis{client: redis.NewClient(options), suffix: view.Suffix(o.Compression)}, nil
+	return &Redis{client: redis.NewClient(options), suffix: view.Suffix(o.Compression), process: rand.Text()}, nil
 }
 
 // Close ends all connections.
@@ -280,10 +283,17 @@ func decodingKey(instance string) string {
 	return "liveview|decoding|" + instance + "|" + view.CacheVersion
 }
 
-// Begin records that the view of an instance is being decoded. It returns false if such a record
-// exists without a [Redis.End]. Then the process ended while it was decoding, and would end again.
+// Begin records that the view of an instance is being decoded. It returns false if a record of an
+// earlier process exists without a [Redis.End]. That process ended while it was decoding, and this
+// one would end, too. A record of this process only shows that a reply of Redis was lost.
 func (r *Redis) Begin(ctx context.Context, instance string) (bool, error) {
-	ok, err := r.client.SetNX(ctx, decodingKey(instance), "", suspension).Result()
+	key := decodingKey(instance)
+	ok, err := r.client.SetNX(ctx, key, r.process, suspension).Result()
+	if err == nil && !ok {
+		var process string
+		process, err = r.client.Get(ctx, key).Result()
+		ok = process == r.process
+	}
 	if err != nil {
 		return false, fmt.Errorf("note that the view of %s is being decoded: %w", instance, err)
 	}

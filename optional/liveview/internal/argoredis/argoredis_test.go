@@ -150,3 +150,42 @@ func TestForeignKey_listsAgain(t *testing.T) {
 		}
 	}
 }
+
+// Only the record of another process suspends a view. The process itself may have lost Redis' reply to Begin, or End may
+// have failed.
+func TestBegin_refusesOnlyWhatAnotherProcessLeft(t *testing.T) {
+	server, lost := miniredis.RunT(t), false
+	r, err := New(Options{Address: server.Addr(), Compression: "gzip"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Server().SetPreHook(func(peer *miniserver.Peer, command string, args ...string) bool {
+		if command != "SET" || lost {
+			return false
+		}
+		lost = true
+		if err := server.Set(args[0], args[1]); err != nil {
+			t.Error(err)
+		}
+		peer.Close() // Redis has the record, and its reply is lost
+		return true
+	})
+	for _, when := range []string{"after a lost reply", "after a failed End"} {
+		if ok, err := r.Begin(t.Context(), "a"); err != nil || !ok || !lost {
+			t.Errorf("%s: %t, %v, a reply was lost: %t", when, ok, err, lost)
+		}
+	}
+	next, err := New(Options{Address: server.Addr(), Compression: "gzip"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := next.Begin(t.Context(), "a"); err != nil || ok {
+		t.Errorf("the next process: %t, %v", ok, err)
+	}
+	if err := r.End(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := next.Begin(t.Context(), "a"); err != nil || !ok {
+		t.Errorf("after End: %t, %v", ok, err)
+	}
+}

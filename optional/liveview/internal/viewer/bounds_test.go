@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/metadata"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/argoredis"
@@ -126,6 +127,92 @@ func TestReceive_dropsRefreshesWithoutRoom(t *testing.T) {
 	}
 	if e := v.entries["page-1"]; e == nil || !e.open {
 		t.Error("a page has no entry")
+	}
+}
+
+// The hub's own Applications never get a view. Their pages, open or closed, leave the room to pulled Applications.
+func TestPass_keepsRoomFromTheHubsOwnApplications(t *testing.T) {
+	const room = 3
+	f, v := &fixture{hub: miniredis.RunT(t), managed: miniredis.RunT(t)}, aViewer(t, room)
+	var err error
+	v.Redis, err = argoredis.New(argoredis.Options{Address: f.hub.Addr(), Compression: "gzip"}, nil)
+	must(t, err)
+	f.add(t, "pulled")
+	t.Cleanup(func() {
+		must(t, hub.client.DeleteAllOf(context.Background(), &workv1.ManifestWork{}, client.InNamespace(cluster)))
+	})
+	var leave []func()
+	for i := range 2 * room {
+		own := newApplication("", fmt.Sprint("own-", i))
+		own.SetLabels(nil)
+		must(t, hub.client.Create(t.Context(), own))
+		t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), own)) })
+		leave = append(leave, f.open(t, "app|managed-resources|"+own.GetName()+"|"+view.CacheVersion))
+	}
+	now := time.Now()
+	must(t, v.pass(t.Context(), now))
+	if len(v.entries) != len(leave) {
+		t.Fatalf("%d entries, want those of %d pages", len(v.entries), len(leave))
+	}
+	for _, leavePage := range leave {
+		leavePage()
+	}
+	defer f.open(t, "app|managed-resources|pulled|"+view.CacheVersion)()
+	testkit.Until(t, "the pages to be closed", func() bool {
+		watched, err := v.Redis.Watched(t.Context())
+		return err == nil && len(watched) == 1
+	})
+	must(t, v.pass(t.Context(), now.Add(interval)))
+	if e := v.entries["pulled"]; e == nil || e.work == "" {
+		t.Errorf("the pulled Application has no room: %+v", e)
+	}
+}
+
+// If the limit is reached, the viewer logs once that an opened Application has no view.
+func TestPass_logsOnceThatThereIsNoRoom(t *testing.T) {
+	f, v, logged := &fixture{hub: miniredis.RunT(t)}, aViewer(t, 1), []string{}
+	var err error
+	v.Redis, err = argoredis.New(argoredis.Options{Address: f.hub.Addr(), Compression: "gzip"}, nil)
+	must(t, err)
+	v.Log = funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
+	now := time.Now()
+	v.entries["shown"] = &entry{target: &target{cluster: cluster}, work: request.Name(0), seen: now, checked: now}
+	v.sent[client.ObjectKey{Namespace: cluster, Name: request.Name(0)}] = sent{applications: request.Applications{"shown": ""}, generation: 1, at: now}
+	defer f.open(t, "app|managed-resources|more|"+view.CacheVersion)()
+	for pass := range 3 {
+		must(t, v.pass(t.Context(), now.Add(time.Duration(pass)*interval)))
+	}
+	if len(logged) != 1 || !strings.Contains(logged[0], "--max-open=1") || !strings.Contains(logged[0], `"instance"="more"`) {
+		t.Errorf("logged %q", logged)
+	}
+}
+
+// If a view asks for a ManifestWork without others, its entry changes while the views of other works are shown.
+// Only the race detector finds a pass that reads such an entry meanwhile.
+func TestPass_showsSeveralWorks(t *testing.T) {
+	v, now := aViewer(t, 100), time.Now()
+	const works = 8
+	for n := range works {
+		name := fmt.Sprint("moves-", n)
+		work, err := request.Work(cluster, request.Name(n), observer, request.Applications{name: "argocd/" + name})
+		must(t, err)
+		must(t, hub.client.Create(t.Context(), work))
+		t.Cleanup(func() { must(t, client.IgnoreNotFound(hub.client.Delete(context.Background(), work))) })
+		text := `{"` + name + `":{"alone":true}}`
+		work.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
+			StatusFeedbacks: workv1.StatusFeedbackResult{Values: []workv1.FeedbackValue{{Name: request.ViewsKey, Value: workv1.FieldValue{Type: workv1.String, String: &text}}}},
+			Conditions:      []metav1.Condition{},
+		}}
+		must(t, hub.client.Status().Update(t.Context(), work))
+		key := client.ObjectKeyFromObject(work)
+		v.sent[key] = sent{applications: request.Applications{name: "argocd/" + name}, generation: work.Generation, at: now}
+		v.entries[name] = &entry{target: &target{cluster: cluster, application: "argocd/" + name}, work: work.Name, seen: now, checked: now}
+	}
+	must(t, v.pass(t.Context(), now))
+	for name, e := range v.entries {
+		if !e.alone || e.work != "" {
+			t.Errorf("%s keeps its work %q, alone: %t", name, e.work, e.alone)
+		}
 	}
 }
 

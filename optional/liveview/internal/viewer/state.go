@@ -84,6 +84,7 @@ type entry struct {
 	seen      time.Time // when a page had it open, or argocd-server refreshed it, zero if not since the start
 	checked   time.Time // when target was last read
 	target    *target   // nil if it has no view
+	ofHub     bool      // the hub's own Argo CD deploys it, so it never has one
 	work      string    // name of the ManifestWork that requests the view, or ""
 	alone     bool      // that one requests no other
 	answered  bool      // its cluster has sent a view

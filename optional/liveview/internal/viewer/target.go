@@ -43,6 +43,9 @@ type reason struct {
 	text string
 	// ours is true if no other writer sets the resources in its status.
 	ours bool
+	// ofHub is true if the hub's own Argo CD deploys it, as most hubs do with some Applications. It
+	// has no text, because nobody expects a view.
+	ofHub bool
 }
 
 // find returns the cluster of an open Application, and its name there. If no view may be shown, it
@@ -59,7 +62,7 @@ func (v *Viewer) find(ctx context.Context, instance string) (t *target, why reas
 		return nil, why, fmt.Errorf("read Application %s: %w", hub, err)
 	}
 	if !contract.IsPulled(app.GetLabels()) {
-		return nil, why, nil // the hub's own
+		return nil, reason{ofHub: true}, nil
 	}
 	annotations := app.GetAnnotations()
 	if skip, _ := contract.IsTrue(annotations[argocd.SkipReconcileAnnotation]); !skip {

@@ -105,12 +105,18 @@ func (v *Viewer) pass(ctx context.Context, now time.Time) error {
 	}
 	v.assign(works, now)
 	err = v.request(ctx, works, now)
-	var group errgroup.Group
-	group.SetLimit(parallelWorks)
+	// show changes entries, and toShow reads all of them. So each work has its entries before the
+	// first one is shown.
+	toShow := map[client.ObjectKey]entries{}
 	for key, work := range works {
 		if own := v.entries.toShow(key, work, v.Keep, now); len(own) > 0 {
-			group.Go(func() error { v.show(ctx, key, own, now); return nil })
+			toShow[key] = own
 		}
+	}
+	var group errgroup.Group
+	group.SetLimit(parallelWorks)
+	for key, own := range toShow {
+		group.Go(func() error { v.show(ctx, key, own, now); return nil })
 	}
 	_ = group.Wait() // none fails
 	return err
@@ -147,10 +153,11 @@ func (v *Viewer) receive(watched map[string]string, now time.Time) {
 	}
 }
 
-// open returns how many Applications with a reader have or await a view.
+// open returns how many Applications with a reader have or await a view. The hub's own Applications
+// have pages as well, but never a view.
 func (v *Viewer) open(now time.Time) (n int) {
 	for _, e := range v.entries {
-		if (e.work != "" || !e.open) && now.Sub(e.seen) < v.Keep {
+		if (e.work != "" || !e.open && !e.ofHub) && now.Sub(e.seen) < v.Keep {
 			n++
 		}
 	}
@@ -177,6 +184,7 @@ func (v *Viewer) check(ctx context.Context, instance string, e *entry, now time.
 		v.report(e, instance, err.Error())
 		return
 	}
+	e.ofHub = reason.ofHub
 	if next == nil {
 		v.report(e, instance, reason.text)
 	} else if e.target != nil && (e.target.note != next.note || e.target.diffs != next.diffs) {

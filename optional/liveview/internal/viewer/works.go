@@ -94,14 +94,13 @@ func (v *Viewer) assign(works map[client.ObjectKey]*metav1.PartialObjectMetadata
 	}
 	full := false
 	for instance, e := range v.entries {
-		if e.target == nil || e.work != "" || now.Sub(e.seen) >= v.Keep {
+		unchecked := e.open && e.target == nil && e.checked.IsZero() // because there was no room
+		if !unchecked && (e.target == nil || e.work != "" || now.Sub(e.seen) >= v.Keep) {
 			continue
 		}
-		if total >= v.MaxOpen || ofCluster[e.target.cluster] >= (v.MaxOpen+1)/2 {
-			if full = true; !v.full {
-				v.full = true
-				v.Log.Info(fmt.Sprintf("more Applications are open than --max-open=%d, or than half of it on one cluster: the others have no view", v.MaxOpen), "instance", instance, "cluster", e.target.cluster)
-			}
+		if unchecked || total >= v.MaxOpen || ofCluster[e.target.cluster] >= (v.MaxOpen+1)/2 {
+			full = true
+			v.logFull(instance, e)
 			continue
 		}
 		for number := 0; e.work == "" || used[e.key()]+e.weight() > request.MaxApplications || ending(works[e.key()]); number++ {
@@ -110,6 +109,19 @@ func (v *Viewer) assign(works map[client.ObjectKey]*metav1.PartialObjectMetadata
 		count(e)
 	}
 	v.full = full
+}
+
+// logFull logs, once, that an Application has no room.
+func (v *Viewer) logFull(instance string, e *entry) {
+	if v.full {
+		return
+	}
+	v.full = true
+	cluster := ""
+	if e.target != nil {
+		cluster = e.target.cluster
+	}
+	v.Log.Info(fmt.Sprintf("more Applications are open than --max-open=%d, or than half of it on one cluster: the others have no view", v.MaxOpen), "instance", instance, "cluster", cluster)
 }
 
 func ending(work *metav1.PartialObjectMetadata) bool {
