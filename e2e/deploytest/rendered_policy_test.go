@@ -37,6 +37,11 @@ func TestRendered_letsArgoCDWriteOnlyItsManifestWorks(t *testing.T) {
 	kubectl(t, "apply", "-f", work("addon", "", ""))
 	kubectl(t, "apply", "-f", work("owned", label, with))
 	kubectl(t, "-n", "policy-cluster", "annotate", "manifestwork", "owned", contract.RenderedApplicationAnnotation+"=theirs")
+	tracked := func(application string) string {
+		return "argocd.argoproj.io/tracking-id=" + application + ":work.open-cluster-management.io/ManifestWork:policy-cluster/owned"
+	}
+	kubectl(t, "-n", "policy-cluster", "annotate", "manifestwork", "owned", tracked("theirs"))
+	kubectl(t, "apply", "-f", work("labelled", label+", app.kubernetes.io/instance: theirs", with))
 
 	// The API server needs a moment to enforce a new policy.
 	probe := work("probe", "", "")
@@ -57,6 +62,11 @@ func TestRendered_letsArgoCDWriteOnlyItsManifestWorks(t *testing.T) {
 		{"a work that poses as a pulled Application's", []string{"apply", "-f", work("disguise", label+", "+contract.PullLabel+`: "true"`, with)}, "labels and annotations of pulled Applications"},
 		{"and by annotation", []string{"-n", "policy-cluster", "annotate", "manifestwork", "rendered", contract.HubNameAnnotation + "=victim"}, "labels and annotations of pulled Applications"},
 		{"another Application's work, taken over", []string{"-n", "policy-cluster", "annotate", "--overwrite", "manifestwork", "owned", contract.RenderedApplicationAnnotation + "=mine"}, "belongs to another Application"},
+		{"and with their annotation, as it was committed", []string{"-n", "policy-cluster", "annotate", "--overwrite", "manifestwork", "owned", contract.RenderedApplicationAnnotation + "=theirs", tracked("mine")}, "as Argo CD tracks it"},
+		{"and where Argo CD tracks by label", []string{"-n", "policy-cluster", "label", "--overwrite", "manifestwork", "labelled", "app.kubernetes.io/instance=mine"}, "as Argo CD tracks it"},
+		{"their own Application", []string{"-n", "policy-cluster", "annotate", "--overwrite", "manifestwork", "owned", tracked("theirs"), "x=z"}, ""},
+		{"tracking by annotation, from now on", []string{"-n", "policy-cluster", "annotate", "manifestwork", "labelled", tracked("theirs")}, ""},
+		{"and without the label", []string{"-n", "policy-cluster", "label", "manifestwork", "labelled", "app.kubernetes.io/instance-"}, ""},
 		{"other annotations", []string{"-n", "policy-cluster", "annotate", "manifestwork", "rendered", "x=z"}, ""},
 		{"an add-on's work, taken over", []string{"apply", "-f", work("addon", label, with)}, "belongs to another controller"},
 		{"an add-on's work, pruned", []string{"-n", "policy-cluster", "delete", "manifestwork", "addon"}, "belongs to another controller"},
