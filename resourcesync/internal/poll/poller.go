@@ -109,7 +109,11 @@ func (p *Poller) poll(ctx context.Context) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err = errors.Join(err, p.publishStale(started), p.checkStale())
+	written := p.publishStale(started)
+	if err == nil {
+		err = p.checkStale()
+	}
+	err = errors.Join(err, written)
 	p.logFailure(err)
 	p.updateMetrics()
 	pollSeconds.Observe(time.Since(started).Seconds())
@@ -184,7 +188,7 @@ func (p *Poller) checkStale() error {
 		}
 	}
 	many := stale >= fewStale && stale*4 > shown || stale > 1 && stale*2 >= shown
-	if p.round.good == 0 || !many {
+	if !many {
 		return nil
 	}
 	return &search.Error{Kind: search.KindIncomplete, Detail: fmt.Sprintf("%d of %d clusters with Applications have given no trustworthy answer for several polls", stale, shown)}

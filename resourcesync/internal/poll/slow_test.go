@@ -252,6 +252,7 @@ func TestPoll_halfOfAFewUnreadIsNoSuccess(t *testing.T) {
 		"one of two":  {1, true},
 		"two of six":  {2, true},
 		"half of six": {3, false},
+		"all of six":  {6, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(w *world) {
