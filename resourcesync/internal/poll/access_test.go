@@ -94,6 +94,31 @@ func TestAccess_advisesIfItCannotBeResolved(t *testing.T) {
 	})
 }
 
+// The query for the visible clusters may fail alone, for example because its answer is too large. Then no
+// empty answer counts, and only the log shows why.
+func TestAccess_logsAFailedCheckOnce(t *testing.T) {
+	in(t, func(w *world) {
+		w.problems = nil
+		w.accessFails = true
+		w.hidden["c1"] = true // an empty answer requests the visible clusters in each poll
+		w.polls(10)
+		const message = "cannot read which managed clusters search shows"
+		if len(w.problems) != 1 || !contains(w.problems, message) || !contains(w.problems, "too_large") {
+			t.Errorf("said %q", w.problems)
+		}
+		w.accessFails = false
+		w.hidden["c1"] = false
+		w.poll()
+		w.accessFails = true
+		w.hidden["c1"] = true
+		w.problems = nil
+		w.polls(10)
+		if len(w.problems) != 1 || !contains(w.problems, message) {
+			t.Errorf("said %q after a success", w.problems)
+		}
+	})
+}
+
 func TestAccess_isCheckedWhileTheFleetIsIdle(t *testing.T) {
 	in(t, func(w *world) {
 		asked := w.access

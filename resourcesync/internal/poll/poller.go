@@ -161,7 +161,12 @@ func (p *Poller) checkAccess(ctx context.Context, have bool) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if due && err == nil { // otherwise the last result stays, and the batches report the problem
+	kind := search.KindOf(err)
+	if due && ctx.Err() == nil && p.changes.differ("access check", string(kind)) && err != nil {
+		p.Log.Error(err, "cannot read which managed clusters search shows; reports keep the data of clusters with empty answers until it succeeds",
+			"kind", kind, "remedy", "for too_large raise --search-max-answer and the container's memory limit with it; otherwise see the log of search-api")
+	}
+	if due && err == nil { // otherwise the last result stays
 		p.access.set(r, time.Now())
 		advised, keys := accessAdvice(view, p.access.seen)
 		switch {

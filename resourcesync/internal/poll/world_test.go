@@ -209,7 +209,7 @@ func (w *world) Clusters(context.Context) (*search.Result, error) {
 	}
 	w.access++
 	if w.accessFails {
-		return nil, &search.Error{Kind: search.KindUnauthenticated}
+		return nil, &search.Error{Kind: search.KindTooLarge}
 	}
 	if w.seen != nil {
 		return w.seen, nil
