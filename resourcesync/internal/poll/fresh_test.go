@@ -261,6 +261,43 @@ func TestReports_keepTheOldFileInAFullDirectory(t *testing.T) {
 	})
 }
 
+// A report that does not fit counts as left out only while it is needed and does not fit.
+func TestReports_countRefusedReportsOnlyWhileTheyAreNeeded(t *testing.T) {
+	refused := leftOutNow.WithLabelValues("reports")
+	for name, test := range map[string]struct {
+		first bool // refuse the first report
+		end   func(w *world)
+	}{
+		"the content is the file's again": {false, func(w *world) {
+			w.apps["c1"]["app"] = w.apps["c2"]["app"]
+			w.polls(32) // the report holds the lost resource for five minutes
+		}},
+		"the ApplicationSet is deleted": {true, func(w *world) {
+			delete(w.view.Sets, setKey)
+			w.poll()
+		}},
+		"the last cluster is removed": {true, func(w *world) {
+			w.view.Clusters = nil
+			w.poll()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				if !test.first {
+					w.poll()
+				}
+				w.apps["c1"]["app"] = []string{"ConfigMap/a", "ConfigMap/b", "Secret/s"}
+				w.poller.reports.total = intermediate.MaxDirectoryBytes
+				w.polls(2)
+				gauge(t, "refused", refused, 1)
+				test.end(w)
+				gauge(t, "refused in the end", refused, 0)
+			})
+		})
+	}
+}
+
 // After some polls, a report has the time since which it does not cover a cluster. A restart keeps that
 // time.
 func TestUnread_isDatedAfterSomePolls(t *testing.T) {

@@ -54,7 +54,7 @@ type reports struct {
 	log     logr.Logger
 	written map[intermediate.Key]*file
 	total   int                       // bytes
-	refused map[intermediate.Key]bool // reports without room
+	refused map[intermediate.Key]bool // reports for which the last publish had no room
 	silent  []string                  // the clusters that no report covered when the reports were last written
 	began   time.Time                 // when this run did
 	// dated is true if reports have the time since which they do not cover clusters. The first
@@ -63,7 +63,7 @@ type reports struct {
 }
 
 func newReports(files Files, log logr.Logger) *reports {
-	return &reports{files: files, log: log, began: time.Now().UTC().Truncate(time.Second), written: map[intermediate.Key]*file{}, refused: map[intermediate.Key]bool{}}
+	return &reports{files: files, log: log, began: time.Now().UTC().Truncate(time.Second), written: map[intermediate.Key]*file{}}
 }
 
 // restore reads the files of an earlier run into s, so that a restart loses nothing and writes only
@@ -123,7 +123,6 @@ func (f *reports) drop(k intermediate.Key) {
 		f.total -= before.size
 	}
 	delete(f.written, k)
-	delete(f.refused, k)
 }
 
 // publish writes the reports that differ from their files, and removes the reports of deleted
@@ -136,7 +135,7 @@ func (f *reports) publish(s *state, sets map[intermediate.Key]bool, unread []str
 			errs = append(errs, f.remove(k))
 		}
 	}
-	failed := map[intermediate.Key]bool{}
+	failed, refused := map[intermediate.Key]bool{}, map[intermediate.Key]bool{}
 	excluded := s.excluded()
 	silent := slices.Concat(unread, excluded)
 	dates := !f.dated && len(silent) > 0 && time.Since(f.began) >= staleAfter*s.interval
@@ -146,12 +145,15 @@ func (f *reports) publish(s *state, sets map[intermediate.Key]bool, unread []str
 			k := intermediate.Key{Namespace: r.Namespace, Name: r.Name}
 			written, err := f.write(k, r, unread, excluded)
 			if !written {
-				failed[k] = true
+				failed[k] = true // the next call tries it again
+			}
+			if !written && err == nil {
+				refused[k] = true
 			}
 			errs = append(errs, err)
 		}
 	}
-	s.dirty, f.silent = failed, silent
+	s.dirty, f.silent, f.refused = failed, silent, refused
 	return errors.Join(errs...)
 }
 
@@ -217,7 +219,8 @@ func (f *reports) complete(r *intermediate.Report, before *file, unread, exclude
 	return cut
 }
 
-// write writes a report that differs from its file, and returns whether the file is right.
+// write writes a report that differs from its file, and returns whether the file is right. It is
+// not, without an error, if the report has no room.
 func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread, excluded []string) (bool, error) {
 	before := f.written[k]
 	cut := f.complete(r, before, unread, excluded)
@@ -233,7 +236,6 @@ func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread, excl
 	// become full, because the kubelet would evict the pod, and deliveries would stop.
 	if size > intermediate.MaxReportBytes || f.total+size > intermediate.MaxDirectoryBytes {
 		if !f.refused[k] {
-			f.refused[k] = true
 			f.log.Error(nil, "no space for an intermediate report; the previous one stays", "applicationset", k.String(), "bytes", size,
 				"directory", f.total, "remedy", "spread the Applications over more ApplicationSets or hubs")
 		}
