@@ -148,6 +148,9 @@ func TestPoll_claimsOfOtherClustersDoNotFreezeAReport(t *testing.T) {
 		if got := w.unread(); len(got) == 0 || !strings.HasPrefix(got[0], "evil") {
 			t.Errorf("the report does not say what it leaves out: %v", got)
 		}
+		if r, err := w.store.Read(setKey.Namespace, setKey.Name); err != nil || r.UnreadSince == nil {
+			t.Errorf("the report does not date what it leaves out: %v", err)
+		}
 		gauge(t, "reports refused", leftOutNow.WithLabelValues("reports"), 0)
 		out := testutil.ToFloat64(leftOutNow.WithLabelValues("applications"))
 		if out == 0 {

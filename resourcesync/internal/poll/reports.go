@@ -213,7 +213,7 @@ func (f *reports) complete(r *intermediate.Report, before *file, unread, exclude
 	r.UnreadClusters = append(r.UnreadClusters, excluded...)
 	slices.Sort(r.UnreadClusters)
 	cut := shorten(r)
-	if len(r.UnreadClusters) > 0 && (f.dated || since != f.began) {
+	if len(r.UnreadClusters) > 0 && (f.dated || since != f.began || cut != translate.Cut{}) {
 		r.UnreadSince = &since
 	}
 	return cut
