@@ -150,7 +150,7 @@ func (x *Index) DeleteSearch(key types.NamespacedName) {
 // Remember records the report of an ApplicationSet that this process has found. It supplies data
 // without another source: the resources, and values that feedback does not contain. It is dropped
 // when an intermediate report covers all clusters of the ApplicationSet. It is also dropped 15
-// minutes after it was read, unless search has reported nothing yet.
+// minutes after it was read, unless search has reported nothing yet. Then the rows show since when.
 func (x *Index) Remember(key types.NamespacedName, report *v1alpha1.AppSetStatuses) {
 	x.update(func(t touched) {
 		s := x.set(key)
@@ -172,9 +172,20 @@ func (x *Index) Forget(key types.NamespacedName) {
 
 // remembering returns the memory of a report, which ends by itself.
 func (x *Index) remembering(key types.NamespacedName, report v1alpha1.AppSetStatuses) *memory {
-	m := newMemory(&report)
+	m, now := newMemory(&report), time.Now()
+	time.AfterFunc(staleAfter, func() { x.dateMemory(key, m, now) })
 	time.AfterFunc(remembers, func() { x.endMemory(key, m) })
 	return m
+}
+
+// dateMemory has the rows of a memory show its age, if search has reported nothing yet.
+func (x *Index) dateMemory(key types.NamespacedName, m *memory, since time.Time) {
+	x.update(func(t touched) {
+		if s := x.sets[key]; s != nil && s.remembered == m && s.search == nil && m.fromSearch() {
+			m.since = since.UTC().Format(time.RFC3339)
+			x.know(key, s, nil, m, t)
+		}
+	})
 }
 
 // endMemory drops a memory. Until search has reported anything, only the memory has findings of

@@ -4,6 +4,7 @@
 package index
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -16,10 +17,16 @@ import (
 // remembers is how long an earlier report counts after search has reported.
 const remembers = 15 * time.Minute
 
+// staleAfter is how long search may report nothing until the rows of an earlier report show its age. A new
+// resourcesync writes its first files sooner if search answers.
+const staleAfter = 2 * time.Minute
+
 // memory is the report that this process found when it first read the ApplicationSet.
 type memory struct {
 	resources merge.ResourceList
 	rows      map[string]v1alpha1.ClusterCondition // by App
+	// since is when the report was found, as RFC 3339. It is empty until the rows show it.
+	since string
 }
 
 func newMemory(report *v1alpha1.AppSetStatuses) *memory {
@@ -58,7 +65,7 @@ func (m *memory) recall(app string, previous *status.Observation) {
 // because new feedback is newer.
 func (m *memory) search(now *merge.Row) merge.Search {
 	old := m.rows[now.App]
-	s := merge.Search{StaleSince: old.StaleSince}
+	s := merge.Search{StaleSince: cmp.Or(old.StaleSince, m.since)}
 	if old.HealthStatus != now.HealthStatus || old.SyncStatus != now.SyncStatus || old.SyncRevision != now.SyncRevision ||
 		!slices.Equal(old.SyncRevisions, now.SyncRevisions) ||
 		old.OperationStatePhase != now.OperationStatePhase || old.OperationStateStartedAt != now.OperationStateStartedAt {

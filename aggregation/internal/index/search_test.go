@@ -6,6 +6,7 @@ package index
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -141,8 +142,8 @@ func TestRemember_endsWhenSearchCoversAllClusters(t *testing.T) {
 }
 
 // If search is unavailable for longer than that, only the old report has its findings, so the index keeps
-// them. Without a search service the old report has no findings, and the index drops it.
-func TestRemember_keepsFindingsWithoutAnyFile(t *testing.T) {
+// them, with their age. Without a search service the old report has no findings, and the index drops it.
+func TestRemember_keepsAndDatesFindingsWithoutAnyFile(t *testing.T) {
 	work := compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync")))
 	for name, test := range map[string]struct {
 		search *intermediate.Report
@@ -162,16 +163,64 @@ func TestRemember_keepsFindingsWithoutAnyFile(t *testing.T) {
 				x.SetCluster(available("a"))
 				x.SetWork(work)
 				x.Remember(guestbook, &old)
+				began := time.Now().UTC().Format(time.RFC3339)
 				published()
-				<-time.After(3*remembers + time.Second)
+				<-time.After(staleAfter - time.Second)
 				expect(t, "the report stays as it is", statuses(x.View(guestbook)), old)
 				expect(t, "nothing has changed", published(), map[types.NamespacedName]int{})
+
+				want, changes := old, map[types.NamespacedName]int{}
+				if test.kept {
+					want.ClusterConditions = slices.Clone(old.ClusterConditions)
+					want.ClusterConditions[0].StaleSince = began
+					changes[guestbook] = 1
+				}
+				<-time.After(3 * remembers)
+				expect(t, "the report dates what search had found", statuses(x.View(guestbook)), want)
+				expect(t, "once", published(), changes)
 				expect(t, "held", x.sets[guestbook].remembered != nil, test.kept)
+
+				x.SetSearch(found([]string{"a"}))
+				expect(t, "no answer about the cluster yet", statuses(x.View(guestbook)), want)
+				x.SetSearch(test.search)
+				expect(t, "search answers again", statuses(x.View(guestbook)), old)
 				x.Forget(guestbook)
 				<-time.After(remembers)
 			})
 		})
 	}
+}
+
+// The first file may come before an answer about each cluster. A cluster that has answered has no age and no
+// old findings, and the age of the others stays.
+func TestRemember_datesOnlyClustersWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := func() *Index {
+			x, _ := spied()
+			for _, c := range []string{"a", "b"} {
+				x.SetCluster(available(c))
+				x.SetWork(compact(t, manifestWork(guestbook, c, "app", says("Degraded", "OutOfSync"))))
+			}
+			return x
+		}
+		was := fleet()
+		was.SetSearch(found(nil, deploys("a", "one"), deploys("b", "two")))
+		old := statuses(was.View(guestbook))
+		x := fleet()
+		x.Remember(guestbook, &old)
+		began := time.Now().UTC().Format(time.RFC3339)
+		<-time.After(staleAfter + time.Second)
+		ages := func() (ages []string) {
+			for _, r := range x.View(guestbook).Rows {
+				ages = append(ages, r.StaleSince)
+			}
+			return ages
+		}
+		expect(t, "both are dated", ages(), []string{began, began})
+		x.SetSearch(found([]string{"b"})) // search has no row about the Application on a
+		expect(t, "only b is dated", ages(), []string{"", began})
+		expect(t, "rows", rows(x, guestbook), []string{"a: Degraded OutOfSync", "b: Degraded OutOfSync NewKindOfError"})
+	})
 }
 
 func TestRemember_ignoresTheOldReportAfterSearch(t *testing.T) {

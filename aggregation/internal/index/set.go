@@ -260,10 +260,13 @@ func (e *entry) searched(app merge.App, s *set) merge.Search {
 		return e.found.result()
 	}
 	var search merge.Search
+	if s.search != nil && s.search.speaksFor(e.work.Namespace) {
+		return search
+	}
 	if s.remembered != nil {
 		search = s.remembered.search(merge.NewRow(app, merge.Search{}))
 	}
-	if search.StaleSince == "" && s.search != nil && !s.search.speaksFor(e.work.Namespace) {
+	if search.StaleSince == "" && s.search != nil {
 		search.StaleSince = s.search.unreadSince
 	}
 	return search
