@@ -76,7 +76,19 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, ch
 	if err != nil {
 		return false, err
 	}
-	if report != nil && !report.own {
+	foreign := report != nil && !report.own
+	err = r.cached.Get(ctx, key, argocd.ApplicationSetMetadata())
+	if apierrors.IsNotFound(err) {
+		r.tracker.setForeign(key, "")
+		if foreign {
+			report = nil // it is not aggregation's to delete
+		}
+		return r.reconcileMissing(ctx, key, report)
+	}
+	if err != nil {
+		return false, fmt.Errorf("get ApplicationSet: %w", err)
+	}
+	if foreign {
 		if r.tracker.setForeign(key, report.meta.UID) {
 			r.recorder.recordForeign(ctx, report.meta)
 		}
@@ -84,13 +96,6 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, ch
 		return true, nil
 	}
 	r.tracker.setForeign(key, "")
-	err = r.cached.Get(ctx, key, argocd.ApplicationSetMetadata())
-	if apierrors.IsNotFound(err) {
-		return r.reconcileMissing(ctx, key, report)
-	}
-	if err != nil {
-		return false, fmt.Errorf("get ApplicationSet: %w", err)
-	}
 
 	view := r.index.View(key)
 	if report == nil && len(view.Rows) == 0 {

@@ -85,7 +85,7 @@ func (t *tracker) recordDeletion(key types.NamespacedName, uid types.UID) {
 }
 
 // setForeign records whether a report is foreign, and reports whether it became foreign. An empty
-// UID means that it does not exist, or that aggregation manages it.
+// UID means that the report or its ApplicationSet does not exist, or that aggregation manages it.
 func (t *tracker) setForeign(key types.NamespacedName, uid types.UID) (became bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
