@@ -20,11 +20,52 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
+// ours selects our objects, which belong to the cache.
+var ours = []client.ListOption{client.MatchingLabels{agent.OwnedLabel: "true"}, client.UnsafeDisableDeepCopy}
+
+// Holder is a GitOpsCluster with agents for the Argo CD of a namespace.
+type Holder struct {
+	Owner         types.NamespacedName
+	ArgoNamespace string
+}
+
+// Installed returns the clusters that have the agent of each GitOpsCluster. An agent with an add-on in deletion does
+// not count. fallback is the namespace of Argo CD for an add-on that names none.
+func Installed(ctx context.Context, reader client.Reader, fallback string) (map[Holder][]string, error) {
+	var addOns addonv1alpha1.ManagedClusterAddOnList
+	if err := reader.List(ctx, &addOns, ours...); err != nil {
+		return nil, fmt.Errorf("list ManagedClusterAddOns: %w", err)
+	}
+	installed := map[Holder][]string{}
+	for i := range addOns.Items {
+		if a := &addOns.Items[i]; isAgent(a) && a.DeletionTimestamp.IsZero() {
+			holder := holderOf(a, fallback)
+			installed[holder] = append(installed[holder], a.Namespace)
+		}
+	}
+	return installed, nil
+}
+
+// Installed is the function of that name for the hub of r.
+func (r *Reconciler) Installed(ctx context.Context) (map[Holder][]string, error) {
+	return Installed(ctx, r.fleet.Reader(), r.options.Namespaces[0])
+}
+
+func isAgent(a *addonv1alpha1.ManagedClusterAddOn) bool {
+	return a.Name == agent.AddOnName && agent.IsOurs(a)
+}
+
+// holderOf returns the GitOpsCluster in the annotations of an add-on.
+func holderOf(a *addonv1alpha1.ManagedClusterAddOn, fallback string) (h Holder) {
+	h.Owner.Namespace, h.Owner.Name, _ = contract.SplitKey(a.Annotations[agent.OwnerAnnotation])
+	h.ArgoNamespace = cmp.Or(a.Annotations[agent.ArgoNamespaceAnnotation], fallback)
+	return h
+}
+
 // present returns the clusters that have an object of an agent on the hub.
 func (r *Reconciler) present(ctx context.Context, specs []Spec) (map[string]presence, error) {
 	var addOns addonv1alpha1.ManagedClusterAddOnList
-	labelled := client.MatchingLabels{agent.OwnedLabel: "true"}
-	if err := r.fleet.Reader().List(ctx, &addOns, labelled, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.fleet.Reader().List(ctx, &addOns, ours...); err != nil {
 		return nil, fmt.Errorf("list ManagedClusterAddOns: %w", err)
 	}
 	works, looks, err := r.fleet.Works(ctx)
@@ -33,7 +74,7 @@ func (r *Reconciler) present(ctx context.Context, specs []Spec) (map[string]pres
 	}
 	there, foreign := map[string]presence{}, map[string]bool{}
 	for i := range addOns.Items {
-		if a := &addOns.Items[i]; a.Name == agent.AddOnName && agent.IsOurs(a) {
+		if a := &addOns.Items[i]; isAgent(a) {
 			there[a.Namespace] = presence{addOn: a}
 		} else {
 			foreign[a.Namespace] = true
@@ -75,8 +116,8 @@ func (r *Reconciler) present(ctx context.Context, specs []Spec) (map[string]pres
 // has that Secret, the owner is empty.
 func (r *Reconciler) ownerOf(ctx context.Context, cluster string, addOn *addonv1alpha1.ManagedClusterAddOn, specs []Spec) (owner types.NamespacedName, namespace string, err error) {
 	if addOn != nil {
-		owner.Namespace, owner.Name, _ = contract.SplitKey(addOn.Annotations[agent.OwnerAnnotation])
-		return owner, cmp.Or(addOn.Annotations[agent.ArgoNamespaceAnnotation], r.options.Namespaces[0]), nil
+		h := holderOf(addOn, r.options.Namespaces[0])
+		return h.Owner, h.ArgoNamespace, nil
 	}
 	for _, namespace := range r.options.Namespaces {
 		holders, digest, err := r.options.Secret(ctx, namespace, cluster)

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
@@ -59,8 +61,16 @@ type found struct {
 	// writers.
 	secrets map[string]*corev1.Secret
 	rivals  map[string]string
-	// held are the clusters that the GitOpsCluster holds according to the Secrets.
-	held map[string]bool
+	// held are the clusters that the GitOpsCluster holds according to the Secrets. agentOnly are the
+	// clusters that have its agent and no Secret of ours, because another writer has registered them.
+	held, agentOnly map[string]bool
+}
+
+// existing returns the clusters that have a Secret or an agent because of the GitOpsCluster.
+func (f found) existing() map[string]bool {
+	all := maps.Clone(f.held)
+	maps.Copy(all, f.agentOnly)
+	return all
 }
 
 // admitted reads which GitOpsClusters of other namespaces the owner of an Argo CD's Namespace
@@ -78,12 +88,17 @@ func (h hubReader) admitted(ctx context.Context, o *v1beta1.GitOpsCluster) (inte
 	return intent.AdmittedBy(namespace.Labels), nil
 }
 
-func (h hubReader) look(ctx context.Context, o *v1beta1.GitOpsCluster, in intent.Intent) (found, error) {
+// look reads the state of a GitOpsCluster. installed has the clusters with an agent.
+func (h hubReader) look(ctx context.Context, o *v1beta1.GitOpsCluster, in intent.Intent, installed map[agents.Holder][]string) (found, error) {
 	f := found{intent: in, selected: map[string]*clusterv1.ManagedCluster{}}
 	if in.Refusal != nil && in.Refusal.Reason == intent.ReasonNamespaceNotAllowed {
 		return f, nil // existing objects are not read either
 	}
-	if err := h.lookAtSecrets(ctx, o, &f); err != nil || in.Refusal != nil {
+	if err := h.lookAtSecrets(ctx, o, &f); err != nil {
+		return f, err
+	}
+	own := installed[agents.Holder{Owner: key(o), ArgoNamespace: in.ArgoNamespace}]
+	if err := h.lookAtAgents(ctx, own, &f); err != nil || in.Refusal != nil {
 		return f, err
 	}
 	names, problem, err := h.decisions(ctx, o.Namespace, in.Placement)
@@ -170,6 +185,30 @@ func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, 
 	return nil
 }
 
+// lookAtAgents reads which of the clusters with an agent of the GitOpsCluster have no Secret of ours. If
+// the ManagedCluster is being deleted or is not accepted any more, the agent leaves at once, as the
+// Secret does. If it does not exist, the hub may be in a restore.
+func (h hubReader) lookAtAgents(ctx context.Context, installed []string, f *found) error {
+	f.agentOnly = map[string]bool{}
+	if f.intent.Agent == nil {
+		return nil // the spec requests no agent
+	}
+	for _, name := range installed {
+		if f.secrets[name] != nil {
+			continue
+		}
+		cluster := &clusterv1.ManagedCluster{}
+		err := h.Get(ctx, client.ObjectKey{Name: name}, cluster)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("get ManagedCluster %s: %w", name, err)
+		}
+		if err != nil || clustersecret.Registrable(cluster) {
+			f.agentOnly[name] = true
+		}
+	}
+	return nil
+}
+
 // siblings returns the existing GitOpsClusters of an Argo CD, and whether o is the oldest remaining
 // GitOpsCluster in its namespace. The oldest one decides about Secrets without a holder, because it
 // belongs to the owner of that Argo CD.
@@ -215,7 +254,7 @@ func (f found) facts(o *v1beta1.GitOpsCluster, taken func(cluster string) string
 	slices.Sort(facts.Missing)
 	facts.Clusters.Taken = len(facts.Taken)
 	if facts.Deleting {
-		facts.Clusters.Leaving = len(f.held)
+		facts.Clusters.Leaving = len(f.existing())
 	}
 	return facts
 }

@@ -16,9 +16,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -100,6 +104,91 @@ func TestLeaving_waitsForTheGracePeriod(t *testing.T) {
 		t.Errorf("it left after %s", lasted)
 	}
 	f.ready(o, 2)
+}
+
+// agentsStay reports an error unless the agents of these clusters are neither removed nor re-created. first
+// has the UIDs of their objects, and gets them at the first call.
+func (f *fleet) agentsStay(first map[string]types.UID, when string, clusters ...string) {
+	f.t.Helper()
+	for _, cluster := range clusters {
+		for _, o := range []client.Object{
+			&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: agent.WorkName}},
+			&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: agent.AddOnName}},
+		} {
+			if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(o), o); err != nil || !o.GetDeletionTimestamp().IsZero() {
+				f.t.Errorf("%s: %T of %s leaves since %v: %v", when, o, cluster, o.GetDeletionTimestamp(), err)
+				continue
+			}
+			which := fmt.Sprintf("%T %s", o, cluster)
+			if first[which] == "" {
+				first[which] = o.GetUID()
+			}
+			if o.GetUID() != first[which] {
+				f.t.Errorf("%s: %s was re-created", when, which)
+			}
+		}
+	}
+}
+
+// The agent of a cluster with another writer's Secret has the same protection as other agents. It stays
+// while the decisions are unknown, for the grace period, if too many would leave, and while the deletion of
+// its GitOpsCluster waits. It leaves at once if the cluster is no longer accepted.
+func TestLeaving_protectsAgentsOnTakenClusters(t *testing.T) {
+	f, ctx := newFleet(t), t.Context()
+	f.withPrincipal()
+	f.options.Grace = time.Hour // longer than any test run
+	clusters := f.clusters(5)
+	for i, cluster := range clusters {
+		f.available(cluster)
+		if i > 0 {
+			f.create(&corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "theirs-" + cluster, Labels: map[string]string{argocd.SecretTypeLabel: argocd.SecretTypeCluster}},
+				StringData: map[string]string{"name": cluster, "server": "https://theirs"},
+			})
+		}
+	}
+	decision := f.placement("all", clusters...)
+	record, stop := f.start()
+	o := f.gitops("fleet", "all", withAgent)
+	f.carry("192.0.2.1", clusters...)
+	first := map[string]types.UID{}
+	f.agentsStay(first, "at first", clusters...)
+
+	if err := hub.client.Delete(ctx, decision); err != nil {
+		t.Fatal(err)
+	}
+	f.says(o, v1beta1.ConditionPlacementResolved, metav1.ConditionFalse, reasonNoDecision)
+	record.settled(t)
+	f.agentsStay(first, "without decisions", clusters...)
+	decision = f.decision("all", clusters[:4]...)
+	at := f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonWaiting)
+	if len(at.Status.Leaving) != 1 || at.Status.Leaving[0].Cluster != clusters[4] {
+		t.Errorf("leaving: %+v", at.Status.Leaving)
+	}
+	record.settled(t)
+	f.agentsStay(first, "for the grace period", clusters...)
+	f.decide(decision, clusters[:2]...)
+	f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
+	testkit.Edit(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: clusters[3]}}, func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
+	f.gone(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: clusters[3], Name: agent.WorkName}})
+	record.settled(t)
+	f.agentsStay(first, "if too many would leave", clusters[0], clusters[1], clusters[2], clusters[4])
+
+	stop()
+	f.options.Grace = 0
+	f.decide(decision, clusters[:3]...)
+	record, _ = f.start()
+	f.gone(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: clusters[4], Name: agent.WorkName}})
+	f.agentsStay(first, "though another one has left", clusters[:3]...)
+	f.registered(clusters[0])
+
+	f.pulled("app", clusters[0])
+	if err := hub.client.Delete(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
+	record.settled(t)
+	f.agentsStay(first, "while the deletion waits", clusters[:3]...)
 }
 
 // A GitOpsCluster keeps its finalizer until its Secrets are deleted. Clusters of other GitOpsClusters stay.

@@ -28,7 +28,13 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	}
 	in := intent.Of(o, options.settings(admitted))
 	in.DryRun = true
-	f, err := h.look(ctx, o, in)
+	var installed map[agents.Holder][]string
+	if options.Agents != nil {
+		if installed, err = agents.Installed(ctx, reader, options.Namespaces[0]); err != nil {
+			return v1beta1.GitOpsClusterStatus{}, err
+		}
+	}
+	f, err := h.look(ctx, o, in, installed)
 	if err != nil {
 		return v1beta1.GitOpsClusterStatus{}, err
 	}

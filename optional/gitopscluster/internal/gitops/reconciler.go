@@ -44,7 +44,7 @@ type Reconciler struct {
 	queue  enqueue.Queue
 	// known has the GitOpsClusters of the last pass, by name and UID.
 	known map[types.NamespacedName]types.UID
-	// since has, for held clusters that are not selected, the time of that discovery. Only one worker uses
+	// since has, for existing clusters that are not selected, the time of that discovery. Only one worker uses
 	// it.
 	since map[types.NamespacedName]map[string]time.Time
 	// confirmed are the GitOpsClusters that can be deleted without further confirmation.
@@ -63,8 +63,8 @@ func (r *Reconciler) pass() { r.queue.Add(everyGitOpsCluster) }
 type member struct {
 	object *v1beta1.GitOpsCluster
 	found
-	// desired are the clusters that it should hold. holds also has the clusters with an agent that is
-	// not removed yet.
+	// desired are the clusters that should have its Secret or agent. holds are the clusters that should
+	// have its Secret, with the clusters that have an agent which is not removed yet.
 	desired, holds map[string]bool
 	decision       intent.Decision
 	// unconfirmed are the clusters for which the user has to confirm the removal before the
@@ -121,6 +121,10 @@ func (r *Reconciler) look(ctx context.Context) (all []*member, failed error) {
 		return nil, fmt.Errorf("list GitOpsClusters: %w", err)
 	}
 	r.forget(list)
+	installed, err := r.installed(ctx)
+	if err != nil {
+		return nil, err
+	}
 	all = make([]*member, 0, len(list.Items))
 	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
 	for i := range list.Items {
@@ -132,17 +136,25 @@ func (r *Reconciler) look(ctx context.Context) (all []*member, failed error) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := h.look(ctx, o, intent.Of(o, r.options.settings(admitted)))
+		f, err := h.look(ctx, o, intent.Of(o, r.options.settings(admitted)), installed)
 		if err != nil {
 			return nil, err
 		}
 		x := &member{object: o, found: f}
 		if x.err = r.decide(ctx, x); x.err != nil {
-			x.desired, failed = f.held, errors.Join(failed, x.err)
+			x.desired, failed = f.existing(), errors.Join(failed, x.err)
 		}
 		all = append(all, x)
 	}
 	return all, failed
+}
+
+// installed returns the clusters with agents. Without --agents gitopscluster removes no agent.
+func (r *Reconciler) installed(ctx context.Context) (map[agents.Holder][]string, error) {
+	if r.agents == nil {
+		return nil, nil
+	}
+	return r.agents.Installed(ctx)
 }
 
 // decide sets the clusters that a GitOpsCluster should hold. It adds our finalizer before anything is
@@ -161,7 +173,7 @@ func (r *Reconciler) decide(ctx context.Context, x *member) (err error) {
 	case err != nil || x.intent.DryRun:
 		return err
 	case len(pulled) > 0:
-		x.unconfirmed, x.desired = pulled, x.held
+		x.unconfirmed, x.desired = pulled, x.existing()
 	default:
 		r.confirmed[key(x.object)] = true
 	}
@@ -211,9 +223,10 @@ func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (
 }
 
 func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now time.Time) (map[string]bool, intent.Decision) {
+	existing := f.existing()
 	if f.intent.Refusal != nil || f.problem != nil { // nothing was positively read
 		delete(r.since, owner)
-		return f.held, intent.Decision{}
+		return existing, intent.Decision{}
 	}
 	holds := map[string]bool{}
 	for cluster := range f.selected {
@@ -223,7 +236,7 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 		return holds, intent.Decision{} // the Secrets stay in any case
 	}
 	since := map[string]time.Time{}
-	for cluster := range f.held {
+	for cluster := range existing {
 		if holds[cluster] {
 			continue
 		}
@@ -233,12 +246,12 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 	}
 	r.since[owner] = since
 	decision := intent.Departures{
-		Held: f.held, Selected: holds, Since: since, Grace: r.options.Grace, Limit: r.options.RemovalLimit, Confirmed: f.intent.Confirmed,
+		Held: existing, Selected: holds, Since: since, Grace: r.options.Grace, Limit: r.options.RemovalLimit, Confirmed: f.intent.Confirmed,
 	}.Decide(now)
 	for _, cluster := range decision.Leaving {
 		// When a GitOpsCluster takes over a Secret, it first becomes a holder, because only a
 		// holder can release a Secret.
-		if !slices.Contains(decision.Go, cluster) || !slices.Contains(clustersecret.Holders(f.secrets[cluster]), owner.String()) {
+		if !slices.Contains(decision.Go, cluster) || f.held[cluster] && !slices.Contains(clustersecret.Holders(f.secrets[cluster]), owner.String()) {
 			holds[cluster] = true
 		}
 	}
@@ -302,6 +315,9 @@ func (r *Reconciler) ownSecrets(ctx context.Context) (clusters []string, err err
 // of a released cluster was removed, and a contradicting state or Secret is outdated.
 func (r *Reconciler) keep(ctx context.Context, x *member, has func(cluster string) (own, another bool)) (map[string]bool, error) {
 	kept := maps.Clone(x.desired)
+	maps.DeleteFunc(kept, func(cluster string, _ bool) bool { // it has no Secret of ours, and gets none
+		return x.agentOnly[cluster] && x.selected[cluster] == nil
+	})
 	for cluster := range x.held {
 		if kept[cluster] || r.assignments.hasReleased(key(x.object), x.intent.ArgoNamespace, cluster) {
 			continue
