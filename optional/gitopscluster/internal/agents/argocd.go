@@ -21,8 +21,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
 )
 
-// nextLook is the longest time between two plans.
-const nextLook = 10 * time.Minute
+const (
+	// nextLook is the longest time between two plans.
+	nextLook = 10 * time.Minute
+	// patience is how long the plan of an Argo CD may fail before that is reported.
+	patience = 2 * time.Minute
+)
 
 // MakePlan reads the objects for agents on the hub, and returns the task of each cluster for all specs.
 // For each Argo CD it ensures the certificates that agents depend on. If an Argo CD cannot be read,
@@ -34,7 +38,7 @@ func (r *Reconciler) MakePlan(ctx context.Context, specs []Spec) (*Plan, error) 
 		return nil, err
 	}
 	maps.DeleteFunc(r.orphaned, func(name string, _ time.Time) bool { _, is := there[name]; return !is })
-	plan := &Plan{tasks: map[string]*task{}, statuses: map[types.NamespacedName]Status{}, open: map[string]bool{}, Look: nextLook}
+	plan := &Plan{tasks: map[string]*task{}, statuses: map[types.NamespacedName]Status{}, open: map[string]bool{}, failures: map[string]error{}, Look: nextLook}
 	assigned := assign(specs, there)
 	var failed error
 	for _, namespace := range r.options.Namespaces {
@@ -49,12 +53,28 @@ func (r *Reconciler) MakePlan(ctx context.Context, specs []Spec) (*Plan, error) 
 				v.specs = append(v.specs, a)
 			}
 		}
-		if err := r.planArgoCD(ctx, v, plan); err != nil {
+		err := r.planArgoCD(ctx, v, plan)
+		if r.fails(namespace, err) {
+			plan.failures[namespace] = err
+		}
+		if err != nil {
 			failed = errors.Join(failed, err)
 			plan.open[namespace] = true
 		}
 	}
 	return plan, failed
+}
+
+// fails records the result of an Argo CD's plan, and reports whether the plan has failed for a while.
+func (r *Reconciler) fails(namespace string, err error) bool {
+	if err == nil {
+		delete(r.failing, namespace)
+		return false
+	}
+	if r.failing[namespace].IsZero() {
+		r.failing[namespace] = r.now()
+	}
+	return r.now().Sub(r.failing[namespace]) >= patience
 }
 
 // planArgoCD adds the tasks and statuses of one Argo CD to a plan.

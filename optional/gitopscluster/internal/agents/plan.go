@@ -19,7 +19,9 @@ type Plan struct {
 	tasks    map[string]*task
 	statuses map[types.NamespacedName]Status
 	// open are the namespaces of Argo CDs that could not be read. Their clusters may have tasks.
-	open map[string]bool
+	// failures has the error of those that could not be read for a while.
+	open     map[string]bool
+	failures map[string]error
 	// off is true if gitopscluster runs without agents. Objects of an earlier run stay.
 	off bool
 	// Look is the longest time until the next plan.
@@ -62,6 +64,9 @@ func (p *Plan) Status(owner types.NamespacedName) (Status, bool) {
 	status, known := p.statuses[owner]
 	return status, known || p.off
 }
+
+// Failure returns why an Argo CD could not be read for a while, or nil. Its agents stay as they are.
+func (p *Plan) Failure(namespace string) error { return p.failures[namespace] }
 
 // Has reports whether a cluster has, will have, or may have the agent of an Argo CD for a
 // GitOpsCluster. An agent that another GitOpsCluster has taken over does not count.

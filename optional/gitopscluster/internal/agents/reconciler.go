@@ -52,11 +52,18 @@ type Reconciler struct {
 	// the time since which an Argo CD is known to have no agents.
 	clean   map[string]bool
 	without map[string]time.Time
+	// failing has the time since which the plan of an Argo CD fails.
+	failing map[string]time.Time
+	now     func() time.Time
 }
 
 func newReconciler(c client.Client, live client.Reader, lists applications.Lists, options Options) *Reconciler {
+	now := options.Now
+	if now == nil {
+		now = time.Now
+	}
 	return &Reconciler{
-		options: options, client: c,
+		options: options, client: c, failing: map[string]time.Time{}, now: now,
 		reports:      &reporter{client: c, signing: sign.Options{Namespaces: options.Namespaces, KeyNamespace: options.KeyNamespace, Lifetime: options.Lifetime, Now: options.Now}, secret: options.Secret},
 		reader:       reader.New(c, live, time.Now),
 		keeper:       certificates.New(c, live, certificates.Options{CALife: options.CALife, KeyNamespace: options.KeyNamespace}),

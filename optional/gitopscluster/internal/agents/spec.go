@@ -126,7 +126,8 @@ type Options struct {
 	CALife, Lifetime time.Duration
 	// Limit is how many clusters get a new certificate at a time.
 	Limit limit.Limit
-	// Now is the clock for signed certificates. It is nil for the system's clock.
+	// Now is the clock for signed certificates, and for how long a plan has failed. It is nil for the
+	// system's clock.
 	Now func() time.Time
 	// Grace is how long an agent stays if its GitOpsCluster does not exist.
 	Grace time.Duration

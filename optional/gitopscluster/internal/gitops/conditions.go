@@ -46,7 +46,14 @@ func addAgents(status agents.Status, known bool, f found, before []metav1.Condit
 	if f.intent.Agent == nil || f.intent.Refusal != nil {
 		return
 	}
-	if !known {
+	switch {
+	case !known && facts.NotEvaluated != "":
+		for _, kind := range []string{v1beta1.ConditionPrincipalFound, v1beta1.ConditionCertificatesReady, v1beta1.ConditionAgentsDeployed, v1beta1.ConditionAgentsConnected} {
+			facts.Agents = append(facts.Agents, condition(kind, metav1.ConditionUnknown, intent.ReasonNotEvaluated, facts.NotEvaluated))
+		}
+		facts.Agents = append(facts.Agents, ofApplicationsBefore(before)...)
+		return
+	case !known:
 		facts.Agents = []metav1.Condition{condition(v1beta1.ConditionPrincipalFound, metav1.ConditionFalse, reasonLooking, "gitopscluster is looking for the principal; if this lasts, see its log")}
 		return
 	}
@@ -58,12 +65,8 @@ func addAgents(status agents.Status, known bool, f found, before []metav1.Condit
 	}
 	deployed, connected := countAgents(f, status, facts)
 	facts.Agents = append(facts.Agents, deployed, connected)
-	if status.Applications == nil { // not read since the start: as it was before
-		for _, kind := range ofApplicationsKinds {
-			if c := meta.FindStatusCondition(before, kind); c != nil {
-				facts.Agents = append(facts.Agents, *c)
-			}
-		}
+	if status.Applications == nil { // not read since the start
+		facts.Agents = append(facts.Agents, ofApplicationsBefore(before)...)
 	} else {
 		facts.Agents = append(facts.Agents, ofApplications(*status.Applications, f.intent.ArgoNamespace)...)
 	}
@@ -106,6 +109,19 @@ func ofApplications(r applications.Report, namespace string) []metav1.Condition 
 			n.Count, namespace, strings.Join(n.First, ", "))))
 	}
 	return list
+}
+
+// ofApplicationsBefore returns those conditions as they were before.
+func ofApplicationsBefore(before []metav1.Condition) []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(before), func(c metav1.Condition) bool { return !slices.Contains(ofApplicationsKinds, c.Type) })
+}
+
+// notEvaluated returns the message about an Argo CD that could not be read for a while, with the remedy.
+func notEvaluated(namespace string, err error) string {
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf("gitopscluster cannot evaluate the agents of the Argo CD in namespace %s, so they stay as they are, and its certificates may not be renewed; restore the right or object that this error names: %v", namespace, err)
 }
 
 // recordAbandoned records an Event about the certificates that a cluster may have kept

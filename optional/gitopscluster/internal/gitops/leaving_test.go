@@ -168,7 +168,7 @@ func TestLeaving_protectsAgentsOnTakenClusters(t *testing.T) {
 	record.settled(t)
 	f.agentsStay(first, "for the grace period", clusters...)
 	f.decide(decision, clusters[:2]...)
-	f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
+	f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonHeldBack)
 	testkit.Edit(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: clusters[3]}}, func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
 	f.gone(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: clusters[3], Name: agent.WorkName}})
 	record.settled(t)

@@ -343,14 +343,18 @@ func (r *Reconciler) keep(ctx context.Context, x *member, has func(cluster strin
 // finish writes the status of a GitOpsCluster. If it is being deleted, finish releases it.
 func (r *Reconciler) finish(ctx context.Context, x *member, plan *agents.Plan) (ctrl.Result, error) {
 	status, known := plan.Status(key(x.object))
-	if x.err != nil || !known && reportsAgents(x.object) {
-		return ctrl.Result{}, nil //nolint:nilerr // Reconcile returns x.err; the status stays
+	failure := plan.Failure(x.intent.ArgoNamespace)
+	// The status of agents stays until they are read, unless that fails for a while or is not permitted.
+	stays := !known && failure == nil && !x.notAllowed() && reportsAgents(x.object)
+	if x.err != nil || stays {
+		return ctrl.Result{}, nil //nolint:nilerr // Reconcile returns x.err
 	}
 	facts := x.facts(x.object, func(cluster string) string { return r.assignments.takenBy(x.intent.ArgoNamespace, cluster) })
 	facts.Decision, facts.Unconfirmed = x.decision, x.unconfirmed
 	if !facts.Deleting {
 		facts.Clusters.Leaving = len(x.decision.Leaving)
 	}
+	facts.NotEvaluated = notEvaluated(x.intent.ArgoNamespace, failure)
 	addAgents(status, known, x.found, x.object.Status.Conditions, &facts)
 	r.addKept(x.found, x.holds, x.decision.Go, &facts)
 	if x.intent.DryRun {

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -126,6 +128,58 @@ func TestRestart_leavesTheStatusOfAgents(t *testing.T) {
 	if record.counts()[f.fails] == 0 {
 		t.Error("nothing failed")
 	}
+}
+
+// If the agents cannot be evaluated for a while, the status shows the cause and no longer reports them as
+// connected. No cluster leaves meanwhile. If gitopscluster no longer works on the namespace of the Argo CD,
+// the status shows that as well.
+func TestStatus_reportsAgentsThatCannotBeEvaluated(t *testing.T) {
+	f, second := newFleet(t), newFleet(t)
+	f.team = f.argocd // only a GitOpsCluster in Argo CD's namespace reports Applications
+	f.withPrincipal()
+	var later atomic.Int64
+	f.options.Agents.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	clusters := f.clusters(2)
+	for _, cluster := range clusters {
+		f.available(cluster)
+	}
+	decision := f.placement("all", clusters...)
+	f.create(&argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "left"}, Spec: json.RawMessage(`{"project":"other","destination":{"name":"gone"}}`)})
+	record, stop := f.start()
+	o := f.gitops("fleet", "all", withAgent)
+	f.allServed(2)
+	f.says(o, v1beta1.ConditionOrphaned, metav1.ConditionTrue, "NoAgent")
+	record.settled(t)
+	stop()
+
+	f.fails = "get configmaps"
+	record, stop = f.start()
+	record.settled(t)
+	if wrote := record.written(); len(wrote) > 0 || record.counts()[f.fails] == 0 {
+		t.Errorf("before it lasts, it wrote %q after %d failures", wrote, record.counts()[f.fails])
+	}
+	later.Store(int64(time.Hour))
+	f.decide(decision, clusters[0])
+	f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonNotEvaluated)
+	for _, kind := range []string{v1beta1.ConditionPrincipalFound, v1beta1.ConditionCertificatesReady, v1beta1.ConditionAgentsDeployed, v1beta1.ConditionAgentsConnected} {
+		f.says(o, kind, metav1.ConditionUnknown, intent.ReasonNotEvaluated)
+	}
+	f.says(o, v1beta1.ConditionOrphaned, metav1.ConditionTrue, "NoAgent")
+	at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonNotEvaluated)
+	if !strings.Contains(at.Status.Message, "get ConfigMap "+f.argocd+"/argocd-agent-principal-params") || !strings.Contains(at.Status.Message, "injected") {
+		t.Errorf("the message is %q", at.Status.Message)
+	}
+	f.registered(clusters...)
+	stop()
+
+	f.fails = ""
+	_, stop = f.start()
+	f.says(o, v1beta1.ConditionPrincipalFound, metav1.ConditionTrue, intent.ReasonAsExpected)
+	f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonAgentLeaving)
+	stop()
+	f.options.Namespaces = []string{second.argocd}
+	f.start()
+	f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonNamespaceNotAllowed)
 }
 
 // OCM creates an empty PlacementDecision before it fills it. gitopscluster waits until the Placement's

@@ -26,6 +26,7 @@ const (
 	ReasonWaiting          = "Waiting"
 	ReasonHeldBack         = "HeldBack"
 	ReasonAgentLeaving     = "AgentLeaving"
+	ReasonNotEvaluated     = "NotEvaluated"
 	ReasonDryRun           = "DryRun"
 	ReasonDeleting         = "Deleting"
 
@@ -54,6 +55,9 @@ type Facts struct {
 	Unconfirmed []string
 	// Leftover is another cause that holds up the deletion, with its remedy.
 	Leftover string
+	// NotEvaluated is why agents cannot be evaluated, with the remedy, or "". No cluster leaves
+	// meanwhile.
+	NotEvaluated string
 	// AgentsLeaving are the clusters with an agent that is being removed, and a message about the
 	// wait.
 	AgentsLeaving map[string]string
@@ -159,6 +163,9 @@ func (f Facts) departing() metav1.Condition {
 		return condition(kind, true, ReasonHeldBack, fmt.Sprintf("%s are no longer selected, but only %d may leave at a time, so none does: %s. Correct the Placement, or set annotation %s to %d; generators of ApplicationSets then delete the Applications of these clusters",
 			clusters(len(v.Leaving)), v.Allowed, named(v.Leaving), ConfirmRemovalAnnotation, len(v.Leaving)))
 	}
+	if f.NotEvaluated != "" {
+		return condition(kind, true, ReasonNotEvaluated, fmt.Sprintf("%s are no longer selected, and stay: %s: %s", clusters(len(v.Leaving)), named(v.Leaving), f.NotEvaluated))
+	}
 	if len(f.AgentsLeaving) > 0 {
 		names := sortedKeys(f.AgentsLeaving)
 		message := fmt.Sprintf("the agent is being taken off %s; %s", named(names), cmp.Or(f.AgentsLeaving[names[0]], "managed cluster "+names[0]+" has not been looked at yet"))
@@ -208,6 +215,9 @@ func (f Facts) deleting() metav1.Condition {
 	if f.Leftover != "" {
 		return condition(kind, false, ReasonDeleting, "the GitOpsCluster is not deleted yet: "+f.Leftover)
 	}
+	if f.NotEvaluated != "" {
+		return condition(kind, false, ReasonDeleting, "the GitOpsCluster is not deleted yet: "+f.NotEvaluated)
+	}
 	return condition(kind, false, ReasonDeleting, fmt.Sprintf("the GitOpsCluster is deleted once its clusters have left; %d are still there", f.Clusters.Leaving))
 }
 
@@ -226,8 +236,11 @@ func (f Facts) waiting(before []v1beta1.ClusterWait, now metav1.Time) []v1beta1.
 func (f Facts) leaving(before []v1beta1.ClusterWait, now metav1.Time) []v1beta1.ClusterWait {
 	list := make([]v1beta1.ClusterWait, 0, len(f.Decision.Leaving))
 	why := "Grace"
-	if f.Decision.HeldBack {
+	switch {
+	case f.Decision.HeldBack:
 		why = ReasonHeldBack
+	case f.NotEvaluated != "":
+		why = ReasonNotEvaluated
 	}
 	for _, cluster := range f.Decision.Leaving {
 		if f.AgentsLeaving[cluster] == "" {

@@ -33,6 +33,7 @@ func TestReady_reportsTheFirstProblem(t *testing.T) {
 		"agents":    {"what only agents have comes after it", Facts{Agents: []metav1.Condition{{Type: v1beta1.ConditionPrincipalFound, Status: metav1.ConditionFalse, Reason: "A", Message: "do a"}, {Type: v1beta1.ConditionAgentsDeployed, Status: metav1.ConditionFalse, Reason: "B"}}}, metav1.ConditionFalse, "A"},
 		"leaving":   {"one that leaves in order is no failure", Facts{Decision: Decision{Leaving: []string{"a"}, Allowed: 1}}, metav1.ConditionTrue, ReasonAsExpected},
 		"held":      {"too many are", Facts{Decision: Decision{Leaving: []string{"a", "b"}, Allowed: 1, HeldBack: true}}, metav1.ConditionFalse, ReasonHeldBack},
+		"unknown":   {"one that stays until an error is mended is", Facts{Decision: Decision{Leaving: []string{"a"}, Allowed: 1}, NotEvaluated: "mend it"}, metav1.ConditionFalse, ReasonNotEvaluated},
 		"dry":       {"a dry run is never ready", Facts{Intent: Intent{DryRun: true}, Missing: []string{"b"}}, metav1.ConditionFalse, ReasonDryRun},
 		"dryFirst":  {"and says first what is wrong", Facts{Intent: Intent{DryRun: true}, Placement: &Problem{"P", "p"}}, metav1.ConditionFalse, "P"},
 		"deleting":  {"what is deleted is not ready", Facts{Deleting: true}, metav1.ConditionFalse, ReasonDeleting},
@@ -106,5 +107,13 @@ func TestLeaving_asksForTheFlagWithoutAgents(t *testing.T) {
 	c := Facts{AgentsLeaving: map[string]string{"c1": WithoutAgents}}.departing()
 	if strings.Contains(c.Message, "deletion-policy") || !strings.Contains(c.Message, "--agents") {
 		t.Errorf("the message is %q", c.Message)
+	}
+}
+
+// The deletion of a GitOpsCluster shows the error that it waits for.
+func TestDeleting_reportsWhatCannotBeEvaluated(t *testing.T) {
+	c := Facts{Deleting: true, NotEvaluated: "mend it"}.deleting()
+	if c.Reason != ReasonDeleting || !strings.HasSuffix(c.Message, "not deleted yet: mend it") {
+		t.Errorf("the condition is %+v", c)
 	}
 }
