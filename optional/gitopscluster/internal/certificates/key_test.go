@@ -12,7 +12,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -153,5 +156,40 @@ func TestKey_isReportedInThePrincipalsNamespace(t *testing.T) {
 	state := a.ensure()
 	if len(state.Problems) != 1 || !state.Problems[0].Warning || state.Problems[0].Reason != ReasonKeyExposed || !strings.Contains(state.Problems[0].Message, DefaultKeyNamespace+"/"+KeyName(a.namespace)) {
 		t.Errorf("problems %v", state.Problems)
+	}
+}
+
+// An Argo CD without agents has no key, so gitopscluster needs no right to read one. An Argo CD that has had
+// agents keeps its Secrets until their key can be read, and deleted with them.
+func TestRemove_needsNoKeyWithoutAgents(t *testing.T) {
+	a, ctx := newArgo(t), t.Context()
+	a.principal()
+	forbids := interceptor.NewClient(hub.client, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, object client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if object.Namespace == DefaultKeyNamespace {
+				return apierrors.NewForbidden(corev1.Resource("secrets"), object.Name, nil)
+			}
+			return c.Get(ctx, object, o, opts...)
+		},
+	})
+	a.keeper.live = forbids
+	if err := a.keeper.Remove(ctx, a.namespace); err != nil {
+		t.Errorf("without agents: %v", err)
+	}
+	if writes, err := a.keeper.PlanRemove(ctx, a.namespace); err != nil || len(writes) > 0 {
+		t.Errorf("without agents it plans %v: %v", writes, err)
+	}
+	a.keeper.live = hub.client
+	a.ensure()
+	a.keeper.live = forbids
+	if err := a.keeper.Remove(ctx, a.namespace); !apierrors.IsForbidden(err) {
+		t.Errorf("with a key that may not be read: %v", err)
+	}
+	for _, name := range names {
+		a.secret(name)
+	}
+	a.keeper.live = hub.client
+	if err := a.keeper.Remove(ctx, a.namespace); err != nil {
+		t.Error(err)
 	}
 }

@@ -40,7 +40,8 @@ func (k *Keeper) PlanRemove(ctx context.Context, namespace string) ([]Write, err
 	return writes, err
 }
 
-// ours returns the Secrets that are ours, the CA's key last.
+// ours returns the Secrets that are ours, the CA's key last. An Argo CD without any of the others has no key of
+// ours, so that its key need not be readable: only an Argo CD with agents needs that right.
 func (k *Keeper) ours(ctx context.Context, namespace string) ([]*corev1.Secret, error) {
 	var all []*corev1.Secret
 	for _, object := range []client.ObjectKey{
@@ -48,6 +49,9 @@ func (k *Keeper) ours(ctx context.Context, namespace string) ([]*corev1.Secret, 
 		{Namespace: namespace, Name: caName}, {Namespace: k.keys, Name: KeyName(namespace)},
 	} {
 		secret, err := get(ctx, k.live, object.Namespace, object.Name)
+		if apierrors.IsForbidden(err) && object.Name == KeyName(namespace) && len(all) == 0 {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -254,14 +254,14 @@ func TestInstallations_reportAnUnsupportedVersion(t *testing.T) {
 
 // gRPC closes the connection of a client that pings more often than the server allows. By default, the
 // principal allows one ping in five minutes.
-func TestFind_warnsOfPingsThatThePrincipalRejects(t *testing.T) {
+func TestFind_refusesPingsThatThePrincipalRejects(t *testing.T) {
 	for value, least := range map[string]string{"0": "5m0s", "": "5m0s", "30s": "30s", "20s": "", "nonsense": "5m0s"} {
 		seen := asDocumented(t, installed(t, "kustomize"))
 		seen.Params[ParamsName]["principal.keep-alive.min-interval"] = value
 		_, problems := Find(Wanted{Namespace: "argocd", KeepAlive: 30 * time.Second}, seen)
 		switch {
 		case least == "" && len(problems) == 0:
-		case least != "" && len(problems) == 1 && problems[0].Reason == ReasonPingsRefused && problems[0].Warning &&
+		case least != "" && len(problems) == 1 && problems[0].Reason == ReasonPingsRefused && !problems[0].Warning &&
 			strings.Contains(problems[0].Message, "less than "+least) && strings.Contains(problems[0].Message, `principal.keep-alive.min-interval: "15s"`):
 		default:
 			t.Errorf("min-interval %q: %+v", value, problems)

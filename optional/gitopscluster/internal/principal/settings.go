@@ -295,7 +295,7 @@ func checkKeepAlive(p configured, wanted Wanted) []Problem {
 	if wanted.KeepAlive > least {
 		return nil
 	}
-	return []Problem{{Warning: true, Reason: ReasonPingsRefused, Message: fmt.Sprintf(
+	return []Problem{{Reason: ReasonPingsRefused, Message: fmt.Sprintf(
 		"agents ping every %s (spec.agent.keepAlive), and the principal ends connections with less than %s between two pings: %s",
 		wanted.KeepAlive, least, p.remedy(pingSetting, (wanted.KeepAlive/2).String()))}}
 }
