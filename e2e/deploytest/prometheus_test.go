@@ -24,7 +24,8 @@ const reader = "prometheus-k8s"
 var quiet = map[string]string{
 	`code=~"429|5.."`: "the API server refuses nothing",
 	`gitopscluster_`:  "gitopscluster is not installed",
-	`reason=~"Deleting|WaitingForWithdrawal|OrphanPending"`: "nothing is being deleted yet",
+	`up{service="multicluster-integrations-gitopscluster-metrics"}`: "the same",
+	`reason=~"Deleting|WaitingForWithdrawal|OrphanPending"`:         "nothing is being deleted yet",
 }
 
 // checkPrometheus runs every query of the dashboard and of the alerts on a Prometheus that scrapes the
