@@ -218,6 +218,56 @@ func TestTroubleshooting_hasEveryReason(t *testing.T) {
 	}
 }
 
+// Agents work in spite of a warning, so no condition has it as its reason. Troubleshooting names the condition
+// whose message has it, and no page calls it a reason. Troubleshooting has all other reasons as well.
+func TestTroubleshooting_distinguishesWarningsFromReasons(t *testing.T) {
+	constant := regexp.MustCompile(`(?m)^\s+(Reason\w+)\s+= "(\w+)"`)
+	problem := regexp.MustCompile(`Problem\{+(?:Warning: (true|[^,]+), )?Reason: (Reason\w+)`)
+	names, fails := map[string]string{}, map[string]bool{}
+	var warned []string
+	for _, name := range files(t, "optional/gitopscluster/internal/*.go") {
+		if strings.HasSuffix(name, "_test.go") || !regexp.MustCompile(`/(principal|certificates)/`).MatchString(name) {
+			continue
+		}
+		text := read(t, name)
+		for _, m := range constant.FindAllStringSubmatch(text, -1) {
+			names[m[1]] = m[2]
+		}
+		for _, m := range problem.FindAllStringSubmatch(text, -1) {
+			if m[1] == "true" {
+				warned = append(warned, m[2])
+			} else {
+				fails[m[2]] = true
+			}
+		}
+	}
+	page := read(t, "docs/troubleshooting.md")
+	for reason := range fails {
+		if !strings.Contains(page, "`"+names[reason]+"`") {
+			t.Errorf("docs/troubleshooting.md has no reason %s", names[reason])
+		}
+	}
+	warnings := 0
+	for _, reason := range warned {
+		if fails[reason] {
+			continue
+		}
+		warnings++
+		row := regexp.MustCompile("(?m)^\\|[^|\n]*`" + names[reason] + "`.*$").FindString(page)
+		if !strings.Contains(row, ", in the message of `") {
+			t.Errorf("docs/troubleshooting.md: the row of warning %q is %q, want the condition whose message has it", names[reason], row)
+		}
+		for _, name := range files(t, "docs/*.md") {
+			if strings.Contains(read(t, name), "has reason `"+names[reason]+"`") {
+				t.Errorf("%s calls warning %s the reason of a condition", name, names[reason])
+			}
+		}
+	}
+	if warnings == 0 || !fails["ReasonPingsRefused"] {
+		t.Fatalf("%d warnings, failures %v: the test proves nothing", warnings, fails)
+	}
+}
+
 // The page has the flags that each binary prints with -h. .ci/verify checks that they are current.
 func TestConfiguration_hasTheFlagsOfEveryBinary(t *testing.T) {
 	page := read(t, "docs/configuration.md") + read(t, "docs/liveview.md") + read(t, "docs/page.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md")
