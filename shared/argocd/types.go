@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // GroupVersion is the API version of Argo CD's objects.
@@ -83,11 +84,12 @@ func ApplicationSetMetadata() *metav1.PartialObjectMetadata {
 }
 
 // OwningApplicationSet returns the name of the ApplicationSet that controls the Application, or "".
-// Both are in the same namespace.
+// Both are in the same namespace. The API server accepts any name in an owner reference, and tenants
+// write it. A name that no ApplicationSet can have is ignored, because callers read the object.
 func (a *Application) OwningApplicationSet() string {
 	for _, o := range a.OwnerReferences {
 		gv, err := schema.ParseGroupVersion(o.APIVersion)
-		if err == nil && gv.Group == Group && o.Kind == ApplicationSetKind {
+		if err == nil && gv.Group == Group && o.Kind == ApplicationSetKind && len(validation.IsDNS1123Subdomain(o.Name)) == 0 {
 			return o.Name
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
+
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
@@ -47,7 +49,8 @@ const (
 type Rejected struct {
 	// TooLong counts values that were cut, or left out because a part would have another meaning.
 	TooLong int
-	// InvalidText counts texts with control characters or invalid UTF-8, which were replaced.
+	// InvalidText counts texts with control characters or invalid UTF-8, which were replaced, and
+	// names that no object can have.
 	InvalidText int
 	// UnknownCode counts health statuses, sync statuses and phases that Argo CD does not have.
 	UnknownCode int
@@ -75,9 +78,17 @@ func Message(s string, rejected *Rejected) string { return text(s, MaxMessage, t
 // compared or shown, so that it may be cut.
 func Token(s string, rejected *Rejected) string { return text(s, MaxToken, false, rejected) }
 
-// Name returns s if it is a valid Kubernetes name, else "". It does not cut names, because a part
-// is another name.
-func Name(s string, rejected *Rejected) string { return whole(s, MaxName, rejected) }
+// Name returns s if an object of some kind can have that name, else "". It does not cut names,
+// because a part is another name. A name is a part of a path in requests to the API server, so it
+// contains no slash, for example.
+func Name(s string, rejected *Rejected) string {
+	s = whole(s, MaxName, rejected)
+	if len(content.IsPathSegmentName(s)) > 0 {
+		rejected.InvalidText++
+		return ""
+	}
+	return s
+}
 
 // Clip returns the first entries of a list, up to limit.
 func Clip[T any](list []T, limit int, rejected *Rejected) []T {

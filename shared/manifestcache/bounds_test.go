@@ -126,6 +126,8 @@ func TestCompact_boundsNames(t *testing.T) {
 		"long":    {reason: "longer than any name", set: "argocd/" + strings.Repeat("x", 254), hubName: strings.Repeat("x", 254)},
 		"control": {reason: "with a new line", set: "argo\ncd/guestbook", hubName: "guest\nbook"},
 		"parts":   {reason: "no namespace, or two", set: "a/b/c", hubName: "guestbook", isName: true},
+		"path":    {reason: "a name that is another path", set: "argocd/.", hubName: "guest/book"},
+		"parent":  {reason: "a namespace that is another path", set: "../guestbook", hubName: ".."},
 	} {
 		full := usual()
 		full.Annotations[contract.HostingAnnotation], full.Annotations[contract.HubNameAnnotation] = c.set, c.hubName

@@ -64,7 +64,7 @@ func decodeRecords(text string) (laneRecords, error) {
 	}
 	r := laneRecords{}
 	for key, s := range stored {
-		parts := strings.Split(key, "/")
+		parts := strings.SplitN(key, "/", 3) // a name that is not valid costs no other lane
 		if len(parts) != 3 || kinds[parts[0]] == decide.Uncounted {
 			return nil, fmt.Errorf("%.100q is no lane", key)
 		}

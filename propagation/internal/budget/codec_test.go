@@ -25,6 +25,7 @@ func TestRecords_survive(t *testing.T) {
 		admin(decide.Group{Namespace: "team"}): {Withdrawn: []count{{at: start, n: 1, of: 2}, {at: start.Add(time.Minute), n: 2, of: 1}}},
 		tenant(hub):                            {Withdrawn: []count{{at: start, n: 3, of: 50}}, Held: &holding{Since: start, Pending: 9}, Together: []decide.Group{other, set}},
 		{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: "cluster"}}: {Held: &holding{Since: start}},
+		tenant(decide.Group{Namespace: "team", Set: "a/b"}):                      {Withdrawn: []count{{at: start, n: 1, of: 1}}},
 	}
 	text, err := encodeRecords(r)
 	if err != nil {

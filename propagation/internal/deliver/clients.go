@@ -19,6 +19,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
@@ -37,9 +38,13 @@ type getter interface {
 	Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error
 }
 
-// readObject reads an object. It returns nil if no object of that name exists.
+// readObject reads an object. It returns nil if no object of that name exists. An agent may write any
+// name into its works. An error of the client for an invalid name would delay other Applications.
 func readObject[T client.Object](ctx context.Context, from getter, key types.NamespacedName, o T) (T, error) {
 	var none T
+	if ignored := (contract.Rejected{}); contract.Name(key.Namespace, &ignored) != key.Namespace || contract.Name(key.Name, &ignored) != key.Name {
+		return none, nil // no object has an invalid name
+	}
 	err := from.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return none, nil

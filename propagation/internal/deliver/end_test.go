@@ -233,6 +233,11 @@ func TestPermissionLost_isNotDelayedByTenantOrAgent(t *testing.T) {
 		"pause that is no pause":       func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "x") },
 		"deletion policy that is none": func(t *testing.T, _ *place, a *argocd.Application) { deletionPolicy(t, a, "x") },
 		"pause of the ManagedCluster":  func(t *testing.T, p *place, _ *argocd.Application) { pause(t, clusterObject(p.cluster), "delivery") },
+		"owner with an invalid name": func(t *testing.T, _ *place, a *argocd.Application) {
+			edit(t, a, func(a *argocd.Application) {
+				a.OwnerReferences = []metav1.OwnerReference{{APIVersion: argocd.GroupVersion.String(), Kind: argocd.ApplicationSetKind, Name: ".", UID: "x"}}
+			})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apicontent "k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -59,7 +60,11 @@ func (h *hubObjects) failing(what string) error {
 	return nil
 }
 
+// Get rejects an invalid name, as a client of the API server does.
 func (h *hubObjects) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if len(apicontent.IsPathSegmentName(key.Namespace))+len(apicontent.IsPathSegmentName(key.Name)) > 0 {
+		return fmt.Errorf("invalid resource name %s", key)
+	}
 	switch o := o.(type) {
 	case *argocd.Application:
 		if h.app != nil && key == client.ObjectKeyFromObject(h.app) {
@@ -386,6 +391,37 @@ func TestGather_readsEachAnnotationFromItsObject(t *testing.T) {
 			t.Errorf("%s: %s, for a work whose Application is gone: %v (-want +got)\n%s", name, c.reason, err, diff)
 		}
 		h.app = app
+	}
+}
+
+// A name that no object can have is no error. Tenants write owner references, and agents write annotations of
+// their works. An error would delay every removal of the Application.
+func TestGather_ignoresInvalidNames(t *testing.T) {
+	for name, change := range map[string]func(*testing.T, *hubObjects){
+		"of the owner":          func(_ *testing.T, h *hubObjects) { h.app.OwnerReferences[0].Name = "." },
+		"of a part of an owner": func(_ *testing.T, h *hubObjects) { h.app.OwnerReferences[0].Name = "set/status" },
+		"of a rival's owner": func(_ *testing.T, h *hubObjects) {
+			rival := h.app.DeepCopy()
+			rival.Namespace, rival.UID, rival.OwnerReferences[0].Name = "other", "fedcba9876543210", ".."
+			h.rivals.Applications = append(h.rivals.Applications, rival)
+		},
+		"in a copy of the identity": func(t *testing.T, h *hubObjects) {
+			claimed := workOn(t, h.app, "cluster1", nil)
+			claimed.Annotations[contract.HubNamespaceAnnotation] = "a/b"
+			h.rivals.Copies = append(h.rivals.Copies, appcache.Compact(claimed))
+		},
+		"of the ApplicationSet in a work": func(t *testing.T, h *hubObjects) {
+			claimed := workOn(t, h.app, "cluster1", nil)
+			claimed.Annotations[contract.HostingAnnotation] = "team/."
+			h.app, h.works[0].Work = nil, appcache.Compact(claimed)
+		},
+	} {
+		h := settled(t)
+		change(t, h)
+		f, err := h.gather()
+		if err != nil || len(f.Works) != 2 {
+			t.Errorf("an invalid name %s: %d works, %v", name, len(f.Works), err)
+		}
 	}
 }
 

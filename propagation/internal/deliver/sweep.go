@@ -89,7 +89,7 @@ func (s *sweeper) left(work client.Object) {
 // exist. The error is a conflict until the cache has the works. If a reconcile did not wait for the
 // cache, it could deliver the Application a second time, or release it while a work exists. restore
 // does not wait for unproven works of other clusters, because an agent may have them name any
-// Application.
+// Application. A deleted Application is neither delivered nor released, so it waits for no work.
 func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *argocd.Application) error {
 	found, err := s.lost.ByIndex(lostByName, key.Name)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *ar
 		switch {
 		case err == nil:
 			s.lost.Delete(lost.work.String())
-		case app == nil, onTarget, slices.Contains(payload.WorkNames(app), lost.work.Name):
+		case onTarget, app != nil && slices.Contains(payload.WorkNames(app), lost.work.Name):
 			return err
 		case !apierrors.IsConflict(err):
 			ctrl.LoggerFrom(ctx).Error(err, "cannot restore the label of a ManifestWork", "again", s.interval.String())

@@ -279,18 +279,22 @@ func TestLabels_delayNoOtherApplication(t *testing.T) {
 }
 
 // The agent of a cluster may write any Application name into its works. Applications on other clusters do not
-// wait for such works.
+// wait for such works, with or without a finalizer.
 func TestLabels_delayNothingOnOtherClusters(t *testing.T) {
 	p, q := newPlace(t), newPlace(t)
 	first := start(t)
-	victim, other := p.deploy("same", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} }), q.deploy("same")
-	ofVictim, foreign := delivered(t, victim, p.cluster), delivered(t, other, q.cluster)
+	victim := p.deploy("same", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	bare := p.deploy("bare")
+	ofVictim, ofBare := delivered(t, victim, p.cluster), delivered(t, bare, p.cluster)
 	finalized(t, ofVictim)
+	foreign := []*workv1.ManifestWork{delivered(t, q.deploy("same"), q.cluster), delivered(t, q.deploy("bare"), q.cluster)}
 	first.stop()
-	edit(t, foreign, func(w *workv1.ManifestWork) {
-		delete(w.Labels, contract.PullLabel)
-		w.Annotations[contract.HubNamespaceAnnotation] = victim.Namespace
-	})
+	for _, work := range foreign {
+		edit(t, work, func(w *workv1.ManifestWork) {
+			delete(w.Labels, contract.PullLabel)
+			w.Annotations[contract.HubNamespaceAnnotation] = p.namespace
+		})
+	}
 	patchFirst(t, func(o client.Object) error {
 		if o.GetNamespace() == q.cluster {
 			return apierrors.NewConflict(workv1.Resource("manifestworks"), o.GetName(), errors.New("its agent was first"))
@@ -298,8 +302,15 @@ func TestLabels_delayNothingOnOtherClusters(t *testing.T) {
 		return nil
 	})
 	remove(t, victim)
+	remove(t, bare)
 	pruned(t, ofVictim)
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(victim) })
+	testkit.Eventually(t, "the removal of "+ofBare.Name, func() error {
+		if stored(t, ofBare) != nil {
+			return errors.New("it is still there")
+		}
+		return nil
+	})
 }
 
 func removeLabel(t *testing.T, works ...*workv1.ManifestWork) {
