@@ -131,9 +131,13 @@ func trimStatus(raw json.RawMessage) json.RawMessage {
 		delete(fields, name)
 	}
 	if operation := membersOf(fields["operationState"]); operation["syncResult"] != nil {
-		// the patch of the next operation removes all of them
+		// The names of all members stay: the patch of the next operation removes these members.
 		result := membersOf(operation["syncResult"])
-		maps.DeleteFunc(result, func(name string, _ json.RawMessage) bool { return name != "revision" && name != "revisions" })
+		for name := range result {
+			if name != "revision" && name != "revisions" {
+				result[name] = json.RawMessage("0")
+			}
+		}
 		operation["syncResult"] = encoded(result, json.RawMessage("{}"))
 		fields["operationState"] = encoded(operation, fields["operationState"])
 	}

@@ -44,8 +44,8 @@ func TestTrimApplication_boundsWhatIsKept(t *testing.T) {
 		"hostile":        {reason: "a condition of ours lets nobody keep a list without end", status: `{"conditions":` + fmt.Sprintf(own, "ApplyFailedError"+strings.Repeat("x", 1<<20)) + `}`},
 		"others' words":  {reason: "conditions of others alone have no reader", status: `{"conditions":[{"message":"m","type":"SyncError"}]}`},
 		"pulled": {
-			reason: "delivered and compared, but for the results of a sync; that there were some stays", change: pulled, spec: spec, status: whole, wantSpec: spec,
-			wantStat: `{"health":{"status":"Healthy"},"operationState":` + fmt.Sprintf(state, "{}") + `}`,
+			reason: "delivered and compared, but for the results of a sync; their name stays, so that a patch can remove them", change: pulled, spec: spec, status: whole, wantSpec: spec,
+			wantStat: `{"health":{"status":"Healthy"},"operationState":` + fmt.Sprintf(state, `{"resources":0}`) + `}`,
 		},
 		"unlabelled":  {reason: "its annotation asks for a cluster", change: func(a *argocd.Application) { pulled(a); a.Labels = nil }, spec: spec, wantSpec: spec},
 		"at limit":    {reason: "it may just be delivered", change: pulled, spec: large(testLimit), wantSpec: large(testLimit)},

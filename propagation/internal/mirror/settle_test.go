@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,8 +99,16 @@ func TestStatus_ignoresTheClockOfTheCluster(t *testing.T) {
 }
 
 // After a user terminates an operation on the hub, the status shows Terminating until the managed cluster
-// reports the end.
+// reports the end. The next operation inherits nothing, however many results the status has from a time
+// when another program managed the Application.
 func TestOperation_showsTerminatingUntilItsEnd(t *testing.T) {
+	for name, results := range map[string]int{"few results": 1, "many results": 30} {
+		t.Run(name, func(t *testing.T) { showsTerminatingUntilItsEnd(t, results) })
+	}
+}
+
+func showsTerminatingUntilItsEnd(t *testing.T, results int) {
+	t.Helper()
 	f := newFleet(t)
 	start(t, Options{}, nil)
 	cluster := f.cluster().Name
@@ -108,10 +117,12 @@ func TestOperation_showsTerminatingUntilItsEnd(t *testing.T) {
 	running := []string{"healthStatus", "Progressing", "syncStatus", "OutOfSync", "syncRevision", "a", "operationStatePhase", "Running", "operationStateStartedAt", "2036-11-20T09:30:00Z"}
 	report(t, work, running...)
 	says(t, app, "Progressing/OutOfSync@a Running")
+	const result = `{"group":"apps","kind":"Deployment","message":"former","name":"web","namespace":"guestbook","status":"SyncFailed","version":"v1"}`
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
 		a.Status = []byte(`{"health":{"status":"Progressing"},"sync":{"status":"OutOfSync","revision":"a"},
 			"operationState":{"operation":{"sync":{"revision":"a"},"initiatedBy":{"username":"admin"}},"phase":"Terminating","retryCount":2,
-			"startedAt":"2036-11-20T09:30:00Z","syncResult":{"revision":"a","source":{"repoURL":"https://git.example.com/apps.git"}}}}`)
+			"startedAt":"2036-11-20T09:30:00Z","syncResult":{"revision":"a","source":{"repoURL":"https://git.example.com/apps.git"},"resources":[` +
+			strings.Repeat(result+",", results-1) + result + `]}}}`)
 	})
 	report(t, work, append(running, "healthMessage", "waiting")...)
 	testkit.Eventually(t, "the health message", func() error {
@@ -126,11 +137,15 @@ func TestOperation_showsTerminatingUntilItsEnd(t *testing.T) {
 	says(t, app, "Degraded/OutOfSync@a Failed")
 
 	// The next operation inherits nothing from the last one.
-	report(t, work, "healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "a", "operationStatePhase", "Running", "operationStateStartedAt", "2036-11-20T10:00:00Z")
+	report(t, work, "healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "a", "operationStatePhase", "Running", "operationStateStartedAt", "2036-11-20T10:00:00Z",
+		contract.FeedbackOperationRevision, "b")
 	says(t, app, "Degraded/OutOfSync@a Running")
 	var state struct{ OperationState map[string]any }
 	decode(t, stored(t, app).Status, &state)
-	want := map[string]any{"operation": map[string]any{"initiatedBy": map[string]any{"automated": true}, "sync": map[string]any{}}, "phase": "Running", "startedAt": "2036-11-20T10:00:00Z"}
+	want := map[string]any{
+		"operation": map[string]any{"initiatedBy": map[string]any{"automated": true}, "sync": map[string]any{}}, "phase": "Running", "startedAt": "2036-11-20T10:00:00Z",
+		"syncResult": map[string]any{"revision": "b"},
+	}
 	if diff := cmp.Diff(want, state.OperationState); diff != "" {
 		t.Errorf("something of the operation before stayed (-want +got):\n%s", diff)
 	}
