@@ -6,6 +6,7 @@ package status
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 	"unique"
@@ -208,19 +209,26 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 	return o
 }
 
+// SameComparison reports whether earlier facts are about the same comparison of the managed
+// cluster's Argo CD, by its time.
+func (f *Facts) SameComparison(before *Facts) bool { return f.reconciledAt == before.reconciledAt }
+
 const pendingWords = " has not reported on the last change yet"
 
-// ShowsPending reports whether a hub Application's status, as JSON, shows a [ChangePending] or
-// [ChangeUndelivered].
-func ShowsPending(status []byte) bool {
-	return bytes.Contains(status, []byte(pendingWords)) || bytes.Contains(status, []byte(`"`+undeliveredCondition+`"`))
+// ShowsReason reports whether a hub Application's status, as JSON, shows a [Reason] instead of the
+// managed cluster's report.
+func ShowsReason(status []byte) bool {
+	return bytes.Contains(status, []byte(pendingWords)) || slices.ContainsFunc(reasonConditions, func(conditionType string) bool {
+		return bytes.Contains(status, []byte(`"`+conditionType+`"`))
+	})
 }
 
-// Repeats reports whether the managed cluster has reported nothing new since earlier facts of the
-// same ManifestWork: all texts and times are equal.
+// Repeats reports whether Argo CD on the managed cluster has reported nothing new since earlier
+// facts of the same ManifestWork: all its texts and times are equal. The times of the agent's
+// conditions do not count, because they also change when the agent applies the work again.
 func (f *Facts) Repeats(before *Facts) bool {
 	a, b := f.words(), before.words()
 	a.failure, a.unreadable, b.failure, b.unreadable = "", "", "", ""
 	return a == b && f.reported == before.reported && f.revisions == before.revisions && f.synced == before.synced && f.startedAt == before.startedAt && f.finishedAt == before.finishedAt &&
-		f.reportedAt == before.reportedAt
+		f.reconciledAt == before.reconciledAt
 }

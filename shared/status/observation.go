@@ -27,7 +27,8 @@ const (
 	ApplicationUnreadable Reason = "ApplicationUnreadable"
 	// ChangePending means that the agent has not applied the present change yet. It usually lasts
 	// for milliseconds and has no condition. Reports right after that still describe the earlier
-	// state, until Argo CD on the cluster has compared ([Facts.Repeats]).
+	// state, until Argo CD on the cluster has compared ([Facts.Repeats]). The same applies after
+	// the other reasons.
 	ChangePending Reason = "ChangePending"
 	// ChangeUndelivered means that the ManifestWork does not deliver the hub Application's spec.
 	// Only the hub Application shows it.
@@ -127,14 +128,14 @@ func FromFeedback(conditionType string) bool {
 
 // IsOwnCondition reports whether a condition type of a hub Application exists in this package only.
 func IsOwnCondition(conditionType string) bool {
-	switch conditionType {
-	case string(ClusterUnreachable) + "Warning", undeliveredCondition, string(ApplyFailed) + "Error", string(ApplicationUnreadable) + "Error":
-		return true
-	}
-	return isResourceCondition(conditionType)
+	return slices.Contains(reasonConditions, conditionType) || isResourceCondition(conditionType)
 }
 
-const undeliveredCondition = string(ChangeUndelivered) + "Warning"
+// reasonConditions are the condition types by which a hub Application shows a [Reason].
+var reasonConditions = []string{
+	string(ClusterUnreachable) + "Warning", string(ChangeUndelivered) + "Warning",
+	string(ApplyFailed) + "Error", string(ApplicationUnreadable) + "Error",
+}
 
 // unknown sets the health to Unknown, and names the last health in the message.
 func (o *Observation) unknown(was string) {

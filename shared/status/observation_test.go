@@ -4,6 +4,7 @@
 package status
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +22,7 @@ func TestConditions(t *testing.T) {
 		"plain":       {reason: "the cluster's own conditions as they are", observation: Observation{Conditions: []contract.Condition{syncError}}, report: []string{"SyncError"}, status: []string{"SyncError"}},
 		"pending":     {reason: "a change on its way is no error", observation: Observation{Reason: ChangePending}},
 		"unreachable": {reason: "a cluster that is away is a warning first", observation: Observation{Reason: ClusterUnreachable, Conditions: []contract.Condition{syncError}}, report: []string{"ClusterUnreachable", "SyncError"}, status: []string{"ClusterUnreachableWarning", "SyncError"}},
+		"undelivered": {reason: "a change that is not delivered is a warning", observation: Observation{Reason: ChangeUndelivered}, report: []string{"ChangeUndelivered"}, status: []string{"ChangeUndeliveredWarning"}},
 		"failed":      {reason: "a failed apply is an error", observation: Observation{Reason: ApplyFailed}, report: []string{"ApplyFailed"}, status: []string{"ApplyFailedError"}},
 		"unreadable":  {reason: "an Application that cannot be read is an error", observation: Observation{Reason: ApplicationUnreadable}, report: []string{"ApplicationUnreadable"}, status: []string{"ApplicationUnreadableError"}},
 	}
@@ -38,6 +40,13 @@ func TestConditions(t *testing.T) {
 			status := names(c.observation.StatusConditions())
 			if diff := cmp.Diff(c.status, status); diff != "" {
 				t.Errorf("%s, status:\n%s", c.reason, diff)
+			}
+			shown, err := json.Marshal(c.observation.StatusConditions())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := c.observation.Reason != "" && c.observation.Reason != ChangePending; ShowsReason(shown) != want { // pending is in the health message
+				t.Errorf("%s: the status shows a reason: %t, want %t", c.reason, !want, want)
 			}
 			for _, s := range status {
 				if !OwnsStatusCondition(s) {

@@ -243,3 +243,35 @@ func TestWork(t *testing.T) {
 		})
 	}
 }
+
+// A report repeats an earlier one if the Application is the same, although the agent has set its conditions
+// anew. A new comparison of Argo CD is a new report, although nothing else has changed.
+func TestFacts_repeatUntilTheNextComparison(t *testing.T) {
+	values := func(reconciledAt string, more ...string) func(*workv1.ManifestWork) {
+		return feedback(append([]string{"healthStatus", "Healthy", "syncStatus", "Synced", "reconciledAt", reconciledAt}, more...)...)
+	}
+	refused := func(w *workv1.ManifestWork) {
+		c := &w.Status.ResourceStatus.Manifests[1].Conditions[0]
+		c.Status, c.Message, c.LastTransitionTime = metav1.ConditionFalse, "forbidden", metav1.NewTime(lost)
+	}
+	const first, second = "2026-11-20T09:31:00Z", "2026-11-20T09:34:00Z"
+	before := Read(work(values(first), refused, applied(metav1.ConditionFalse, 3, "failed")))
+	for name, c := range map[string]struct {
+		work                    *workv1.ManifestWork
+		repeats, sameComparison bool
+	}{
+		"applied":         {work: work(values(first)), repeats: true, sameComparison: true},
+		"compared":        {work: work(values(second))},
+		"another message": {work: work(values(first, "healthMessage", "m")), sameComparison: true},
+		"no report":       {work: work(feedback())},
+	} {
+		after := Read(c.work)
+		if repeats, same := after.Repeats(&before), after.SameComparison(&before); repeats != c.repeats || same != c.sameComparison {
+			t.Errorf("%s: repeats %t, the same comparison %t", name, repeats, same)
+		}
+	}
+	shown := Read(work(applied(metav1.ConditionTrue, 2, "")))
+	if o := shown.Observe(up); o.Reason != ChangePending || !ShowsReason([]byte(o.HealthMessage)) {
+		t.Errorf("the health message of a pending change, %q, shows no reason", o.HealthMessage)
+	}
+}

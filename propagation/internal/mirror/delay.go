@@ -31,12 +31,12 @@ type entry struct {
 	since      time.Time
 	work       types.UID
 	generation int64
-	// before has the facts that the managed cluster reported before a change. The cluster may not
-	// have compared the change yet. work has the feedback, and applied is when the change was first
-	// observed as applied.
+	// before has the last facts of the managed cluster while the status could not show them. The
+	// cluster may not have compared since. beforeWork has the feedback, and ended is when the
+	// reason was first observed to have ended.
 	before     *status.Facts
 	beforeWork types.UID
-	applied    time.Time
+	ended      time.Time
 }
 
 // facts are the input of [delay].
@@ -48,7 +48,7 @@ type facts struct {
 	// reported has the facts that the cluster reports. reason is the reason of the observation.
 	reported *status.Facts
 	reason   status.Reason
-	// shown is true if the status shows a change as pending.
+	// shown is true if the status shows a reason instead of the cluster's report.
 	shown bool
 	// requested is true if the hub asks for an operation and the status shows none (see
 	// request.Run).
@@ -82,7 +82,8 @@ func (f *facts) cause() cause {
 //     again.
 //   - A change waits for its delivery and for the agent before it is shown as pending. Both usually
 //     take some milliseconds.
-//   - A change that was shown as pending stays pending after the agent has applied it. It stays so
+//   - A lost cluster and a failure are shown at once.
+//   - A pending change, a failure or a lost cluster that is shown stays so after its end. It stays
 //     until the cluster reports something new, because the earlier report is about the earlier state.
 func delay(e entry, f facts, now time.Time) (entry, time.Duration) {
 	cause := f.cause()
@@ -97,21 +98,22 @@ func delay(e entry, f facts, now time.Time) (entry, time.Duration) {
 		return e, max(0, f.graces.initial-now.Sub(e.since))
 	case cause == operation:
 		return e, max(0, f.graces.compare-now.Sub(e.since))
-	case cause != nothing:
-		e.before, e.beforeWork, e.applied = f.reported, f.work, time.Time{}
-		return e, max(0, f.graces.apply-now.Sub(e.since))
 	case f.reason != "":
-		return e, 0 // a lost cluster or a failure is shown at once
+		e.before, e.beforeWork, e.ended = f.reported, f.work, time.Time{}
+		if cause == nothing {
+			return e, 0
+		}
+		return e, max(0, f.graces.apply-now.Sub(e.since))
 	case !f.shown:
-		e.before, e.beforeWork, e.applied = nil, "", time.Time{}
+		e.before, e.beforeWork, e.ended = nil, "", time.Time{}
 		return e, 0
 	case e.before != nil && (e.beforeWork != f.work || !f.reported.Repeats(e.before)):
 		return e, 0
 	case e.before == nil:
 		e.before, e.beforeWork = f.reported, f.work
 	}
-	if e.applied.IsZero() {
-		e.applied = now
+	if e.ended.IsZero() {
+		e.ended = now
 	}
-	return e, max(0, f.graces.compare-now.Sub(e.applied))
+	return e, max(0, f.graces.compare-now.Sub(e.ended))
 }

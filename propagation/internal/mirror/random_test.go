@@ -136,7 +136,7 @@ func (f *random) restart() {
 		defer mu.Unlock()
 		return dice.IntN(20)
 	}
-	_, f.stop = start(f.t, Options{}, func(c client.WithWatch) client.Client {
+	_, f.stop = start(f.t, Options{CompareGrace: time.Millisecond}, func(c client.WithWatch) client.Client {
 		return interceptor.NewClient(c, interceptor.Funcs{
 			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, options ...client.PatchOption) error {
 				fate := roll()

@@ -25,10 +25,11 @@ import (
 
 func errNot(s *hubStatus) error { return fmt.Errorf("status is %s, %q", s.short(), s.Health.Message) }
 
-// An unavailable cluster makes its Applications Unknown. They recover by themselves when the cluster returns.
+// An unavailable cluster makes its Applications Unknown. They recover by themselves when the cluster returns,
+// also without a new report.
 func TestUnreachable_isShownUntilTheClusterReturns(t *testing.T) {
 	f := newFleet(t)
-	start(t, Options{}, nil)
+	start(t, Options{CompareGrace: time.Millisecond}, nil)
 	cluster, other := f.cluster(), f.cluster()
 	app, second, elsewhere := f.app("a", cluster.Name), f.app("b", cluster.Name), f.app("c", other.Name)
 	report(t, f.work(app, cluster.Name), healthy...)
@@ -113,11 +114,18 @@ func TestChange_isProgressingUntilApplied(t *testing.T) {
 
 // An earlier report does not revert a change that is shown as missing: the agent has applied it,
 // and Argo CD has not compared yet. Otherwise the status would be Synced and Succeeded for a
-// moment, and a progressive sync would continue with its next step.
+// moment, and a progressive sync would continue with its next step. The same holds if the agent
+// could not apply the change at first, and if the cluster was unreachable meanwhile.
 func TestChange_isNotRevertedByAnEarlierReport(t *testing.T) {
-	for name, between := range map[string]func(stop, again func()){
-		"at once":         func(_, _ func()) {},
-		"with a takeover": func(stop, again func()) { stop(); again() },
+	const pending = "Progressing/OutOfSync@53e28ff2 Succeeded"
+	for name, c := range map[string]struct {
+		refused, lost, takeover bool
+	}{
+		"at once":                       {},
+		"with a takeover":               {takeover: true},
+		"after a failed apply":          {refused: true},
+		"after a lost cluster":          {lost: true},
+		"refused, lost, and a takeover": {refused: true, lost: true, takeover: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFleet(t)
@@ -130,22 +138,34 @@ func TestChange_isNotRevertedByAnEarlierReport(t *testing.T) {
 			// No test run reaches the second grace period, so only the cluster's report ends it.
 			options := Options{ApplyGrace: time.Millisecond, CompareGrace: time.Hour}
 			_, stop := start(t, options, watched)
-			cluster := f.cluster().Name
-			app := f.app("guestbook", cluster)
-			work := f.work(app, cluster)
+			cluster := f.cluster()
+			app := f.app("guestbook", cluster.Name)
+			work := f.work(app, cluster.Name)
 			report(t, work, healthy...)
 			says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 
 			changed.Store(true)
 			testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { spec(w, "2") })
-			says(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
+			says(t, app, pending)
+			if c.refused {
+				refused(t, work)
+				says(t, app, "Unknown/OutOfSync@53e28ff2 Succeeded ApplyFailedError")
+			}
+			if c.lost {
+				available(t, cluster, metav1.ConditionUnknown)
+				says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+			}
 			applied(t, work)
-			between(stop, func() {
+			if c.lost {
+				available(t, cluster, metav1.ConditionTrue)
+			}
+			if c.takeover {
+				stop()
 				start(t, options, watched)
-				probe := f.app("probe", cluster)
-				report(t, f.work(probe, cluster), "healthStatus", "Missing", "syncStatus", "OutOfSync")
-				says(t, probe, "Missing/OutOfSync@")
-			})
+			}
+			probe := f.app("probe", cluster.Name)
+			report(t, f.work(probe, cluster.Name), "healthStatus", "Missing", "syncStatus", "OutOfSync")
+			says(t, probe, "Missing/OutOfSync@")
 			testkit.EditStatus(t, hub.client, work, func(w *workv1.ManifestWork) { // an update without a new report
 				meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{Type: workv1.WorkAvailable, Status: metav1.ConditionTrue, Reason: "Test"})
 			})
@@ -200,19 +220,11 @@ func TestApplyFailure_reportsTheMessageOfTheAgent(t *testing.T) {
 	work := f.work(app, cluster)
 	report(t, work, healthy...)
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
-	testkit.EditStatus(t, hub.client, work, func(w *workv1.ManifestWork) {
-		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
-			Type: workv1.WorkApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestWorkFailed", Message: "Failed to apply manifest work", ObservedGeneration: w.Generation,
-		})
-		w.Status.ResourceStatus.Manifests[0].Conditions = []metav1.Condition{{
-			Type: workv1.ManifestApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestFailed", LastTransitionTime: metav1.Now(),
-			Message: "Failed to apply manifest: namespaces is forbidden",
-		}}
-	})
+	refused(t, work)
 	s := says(t, app, "Unknown/OutOfSync@53e28ff2 Succeeded ApplyFailedError")
 	if !strings.Contains(s.Conditions[0].Message, "Namespace guestbook: Failed to apply manifest: namespaces is forbidden") {
 		t.Errorf("condition says %q", s.Conditions[0].Message)
 	}
-	report(t, work, healthy...)
+	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...)
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }

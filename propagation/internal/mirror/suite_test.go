@@ -199,6 +199,20 @@ func applied(t testing.TB, w *workv1.ManifestWork) {
 	})
 }
 
+// refused sets the agent's conditions on a work whose first manifest it cannot apply, without a new report.
+func refused(t testing.TB, w *workv1.ManifestWork) {
+	t.Helper()
+	testkit.EditStatus(t, hub.client, w, func(w *workv1.ManifestWork) {
+		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+			Type: workv1.WorkApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestWorkFailed", Message: "Failed to apply manifest work", ObservedGeneration: w.Generation,
+		})
+		w.Status.ResourceStatus.Manifests[0].Conditions = []metav1.Condition{{
+			Type: workv1.ManifestApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestFailed", LastTransitionTime: metav1.Now(),
+			Message: "Failed to apply manifest: namespaces is forbidden",
+		}}
+	})
+}
+
 // report sets the agent's Applied condition on the work, and the reported values.
 func report(t testing.TB, w *workv1.ManifestWork, pairs ...string) {
 	t.Helper()
