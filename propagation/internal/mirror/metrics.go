@@ -28,10 +28,14 @@ var (
 		Name: "propagation_clusters_stale",
 		Help: "Accepted managed clusters that are not available, whose Applications are therefore Unknown.",
 	})
+	comparisonOldest = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "propagation_comparison_oldest_seconds",
+		Help: "How long the available cluster whose Argo CD has reported no comparison for the longest time has reported none.",
+	}, func() float64 { return comparing.Load().oldest().Seconds() })
 )
 
 func init() {
-	metrics.Registry.MustRegister(feedbackSeconds, statusWrites, clustersStale)
+	metrics.Registry.MustRegister(feedbackSeconds, statusWrites, clustersStale, comparisonOldest)
 	for _, result := range []string{resultWritten, resultConflict, resultError} {
 		statusWrites.WithLabelValues(result) // so that a rate starts at zero
 	}

@@ -33,7 +33,8 @@ type Options struct {
 	ApplyGrace time.Duration
 	// CompareGrace is how long a change stays pending after the agent has applied it, unless the
 	// cluster reports something new earlier. The cluster's Argo CD is about to compare. It does not
-	// report after some changes, for example of labels. The default is 10s.
+	// report after some changes, for example of labels. A failure and an unavailable cluster stay
+	// as long after their end. The default is 10s.
 	CompareGrace time.Duration
 	// InitialStatusTimeout is how long a new Application keeps its empty status before it is shown
 	// as Unknown. It is longer if many Applications wait. Agents need some seconds. 0 does not
@@ -65,11 +66,12 @@ func (o Options) withDefaults() Options {
 func Setup(_ context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
 	options = options.withDefaults()
 	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}
-	clusters := &clusterHandler{applications: index.On, lost: map[string]bool{}}
+	clusters := &clusterHandler{applications: index.On, lost: map[string]bool{}, comparisons: newComparisons(index)}
+	comparing.Store(clusters.comparisons)
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("mirror").
 		For(&argocd.Application{}, builder.WithPredicates(applicationChanged)).
-		Watches(&workv1.ManifestWork{}, workHandler(r)).
+		Watches(&workv1.ManifestWork{}, workHandler(r, clusters.comparisons)).
 		Watches(&clusterv1.ManagedCluster{}, clusters).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Concurrency, RateLimiter: options.Backoff}).
 		Complete(r)

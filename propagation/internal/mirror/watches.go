@@ -39,10 +39,10 @@ var applicationChanged = predicate.Funcs{
 	},
 }
 
-// workHandler enqueues the Application that a work carries, and records when feedback was observed.
-// A new generation is our own change and no feedback. Works of the first list enqueue nothing,
+// workHandler enqueues the Application that a work carries, and records when feedback and comparisons
+// were observed. A new generation is our own change and no feedback. Works of the first list enqueue nothing,
 // because the first list of Applications does.
-func workHandler(r *Reconciler) handler.EventHandler {
+func workHandler(r *Reconciler, comparisons *comparisons) handler.EventHandler {
 	wake := func(o client.Object, q queue) {
 		if key, ok := manifestcache.ApplicationOf(o); ok {
 			q.Add(reconcile.Request{NamespacedName: key})
@@ -66,6 +66,7 @@ func workHandler(r *Reconciler) handler.EventHandler {
 			if is && e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() {
 				r.memory.feedbackSeen(after, r.now())
 			}
+			comparisons.observe(e.ObjectOld, e.ObjectNew)
 			wake(e.ObjectNew, q)
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { wake(e.Object, q) },
@@ -77,7 +78,8 @@ func workHandler(r *Reconciler) handler.EventHandler {
 type clusterHandler struct {
 	applications func(cluster string) ([]types.NamespacedName, error)
 	// lost needs no lock, because an informer calls a handler with one event at a time.
-	lost map[string]bool
+	lost        map[string]bool
+	comparisons *comparisons
 }
 
 var _ handler.EventHandler = &clusterHandler{}
@@ -111,7 +113,9 @@ func (h *clusterHandler) Generic(context.Context, event.GenericEvent, queue) {}
 
 func (h *clusterHandler) count(o client.Object, gone bool) {
 	cluster, ok := o.(*clusterv1.ManagedCluster)
-	if ok && !gone && cluster.Spec.HubAcceptsClient && !clusterOf(o).Available {
+	available := clusterOf(o).Available
+	h.comparisons.expect(o.GetName(), available && !gone)
+	if ok && !gone && cluster.Spec.HubAcceptsClient && !available {
 		h.lost[o.GetName()] = true
 	} else {
 		delete(h.lost, o.GetName())
