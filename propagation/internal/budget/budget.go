@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -163,12 +164,11 @@ func (b *Budget) GoneSince(app types.NamespacedName) time.Time {
 	return b.ledger.plans[app].goneSince
 }
 
-// Observe records the deletion-budget annotation of an ApplicationSet that exists or was just
-// deleted.
+// Observe records the annotations of an ApplicationSet that exists or was just deleted.
 func (b *Budget) Observe(set *metav1.PartialObjectMetadata) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.sets.observe(decide.Group{Namespace: set.Namespace, Set: set.Name}, set.Annotations[contract.DeletionBudgetAnnotation], b.now()) {
+	if b.sets.observe(decide.Group{Namespace: set.Namespace, Set: set.Name}, set.Annotations, b.now()) {
 		b.said = true
 		b.Wake()
 	}
@@ -180,19 +180,20 @@ func (b *Budget) Gone(ctx context.Context, set *metav1.PartialObjectMetadata) {
 	b.Observe(set)
 	b.mu.Lock()
 	g := decide.Group{Namespace: set.Namespace, Set: set.Name}
-	n, outlives := b.ledger.deliveries(g), b.sets[g] != ""
+	n, outlives := b.ledger.deliveries(g), b.sets.overrides(g) > 0
 	b.mu.Unlock()
 	b.reporter.ended(ctx, set, n, outlives)
 }
 
-// Outlives returns the hold or undo of a deleted ApplicationSet, until it expires.
-func (b *Budget) Outlives(set types.NamespacedName) (decide.Override, error) {
+// Outlives returns which annotations of a deleted ApplicationSet still have an effect, or nil.
+func (b *Budget) Outlives(set types.NamespacedName) (*decide.Words, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.restored {
-		return decide.Override{}, errNotRestored
+		return nil, errNotRestored
 	}
-	return b.sets.override(decide.Group{Namespace: set.Namespace, Set: set.Name}, b.now()), nil
+	g := decide.Group{Namespace: set.Namespace, Set: set.Name}
+	return left(g, b.sets[g].Annotations, b.now()), nil
 }
 
 // Start evaluates until ctx ends.
@@ -333,9 +334,9 @@ func (b *Budget) restore(ctx context.Context) error {
 	b.mu.Lock()
 	first := !b.restored
 	b.ledger.restore(m.records, m.notes, b.now(), b.options.Grace)
-	for g, value := range m.sets {
+	for g, stored := range m.sets {
 		if _, known := b.sets[g]; !known {
-			b.sets[g] = value
+			b.sets[g] = stored
 		}
 	}
 	b.restored = true
@@ -379,7 +380,8 @@ func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error)
 			b.ledger.allow(m, e)
 		}
 	}
-	b.sets.prune(now)
+	concerned := b.ledger.groups()
+	b.sets.prune(now, func(g decide.Group) bool { return !b.prepared || concerned[g] || b.exists(ctx, g) })
 	m.sets = maps.Clone(b.sets)
 	said, dirty := b.said, b.dirty
 	b.said, b.dirty = false, time.Time{}
@@ -392,6 +394,12 @@ func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error)
 	b.said, b.dirty = b.said || said, later(b.dirty, dirty)
 	b.mu.Unlock()
 	return 0, errors.Join(err, b.restore(ctx)) // another leader may have written
+}
+
+// exists reports whether the cache has an ApplicationSet, or cannot be read.
+func (b *Budget) exists(ctx context.Context, set decide.Group) bool {
+	key := client.ObjectKey{Namespace: set.Namespace, Name: set.Set}
+	return !apierrors.IsNotFound(b.client.Get(ctx, key, argocd.ApplicationSetMetadata(), client.UnsafeDisableDeepCopy))
 }
 
 // due returns when the next unsaved change has to be stored. waits is false if all changes are

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,6 +120,8 @@ func (p *played) steps(d time.Duration) int {
 	}
 	return p.hub.writes - before
 }
+
+var guestbook = types.NamespacedName{Namespace: "team", Name: "guestbook"}
 
 func newHub(namespaces ...string) *objects {
 	o := &objects{names: map[types.NamespacedName]map[string]string{{Name: "hub"}: nil}}
@@ -231,7 +234,8 @@ func TestBudget_storesSeldom(t *testing.T) {
 	p.steps(0)
 	written := 0
 	for i := range 60 {
-		annotations := map[string]string{contract.DeletionBudgetAnnotation: until("hold", time.Duration(i+60)*time.Minute)}
+		annotations := overriding(until("hold", time.Duration(i+60)*time.Minute))
+		p.hub.names[guestbook] = annotations
 		p.Observe(setOf("team", "guestbook", annotations))
 		written += p.steps(0)
 	}
@@ -270,14 +274,14 @@ func TestBudget_storesClocks(t *testing.T) {
 	}
 }
 
-// The hold of an ApplicationSet outlives the ApplicationSet. The annotation of an existing ApplicationSet
-// takes precedence, also after a restart.
-func TestBudget_keepsTheHoldOfADeletedApplicationSet(t *testing.T) {
+// The hold and the deletion policy of an ApplicationSet outlive the ApplicationSet. The annotations of an
+// existing ApplicationSet take precedence, also after a restart.
+func TestBudget_keepsTheWordsOfADeletedApplicationSet(t *testing.T) {
 	hub := newHub("team")
-	key := types.NamespacedName{Namespace: "team", Name: "guestbook"}
-	said := map[string]string{contract.DeletionBudgetAnnotation: until("hold", time.Hour)}
+	said := map[string]string{contract.DeletionBudgetAnnotation: until("hold", time.Hour), contract.DeletionPolicyAnnotation: "orphan"}
+	hub.names[guestbook] = said
 	p := play(t, hub)
-	if _, err := p.Outlives(key); !errors.Is(err, errNotRestored) {
+	if _, err := p.Outlives(guestbook); !errors.Is(err, errNotRestored) {
 		t.Errorf("before anything is read it says %v", err)
 	}
 	p.Observe(setOf("team", "guestbook", said))
@@ -286,20 +290,53 @@ func TestBudget_keepsTheHoldOfADeletedApplicationSet(t *testing.T) {
 	for reason, c := range map[string]struct {
 		exists bool
 		now    map[string]string
-		want   decide.Word
+		want   *decide.Words
 	}{
-		"gone": {want: decide.Hold}, "there": {exists: true, now: said, want: decide.Hold}, "changed": {exists: true},
+		"gone": {want: left(set, said, start)}, "there": {exists: true, now: said, want: left(set, said, start)},
+		"changed": {exists: true}, "changed in part": {exists: true, now: orphaning("orphan"), want: left(set, orphaning("orphan"), start)},
 	} {
-		delete(hub.names, key)
+		delete(hub.names, guestbook)
 		hub.stored = stored.DeepCopy()
 		if c.exists {
-			hub.names[key] = c.now
+			hub.names[guestbook] = c.now
 		}
 		again := play(t, hub)
-		again.steps(0)
-		if got, err := again.Outlives(key); err != nil || got.Word != c.want {
-			t.Errorf("%s: it says %+v, %v", reason, got, err)
+		again.Set(planOf("app", decide.Fate{UID: one, Own: true}))
+		again.steps(time.Minute)
+		got, err := again.Outlives(guestbook)
+		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v, %s", reason, err, diff)
 		}
+	}
+}
+
+// The words of a deleted ApplicationSet end with its last ManifestWork. So a tenant that creates and deletes
+// ApplicationSets takes no memory.
+func TestBudget_forgetsADeletedApplicationSetWithoutWorks(t *testing.T) {
+	p := play(t, newHub("team"))
+	p.steps(0)
+	words := map[string]string{contract.DeletionBudgetAnnotation: until("hold", 24*time.Hour), contract.DeletionPolicyAnnotation: "orphan"}
+	p.hub.names[types.NamespacedName{Namespace: "team", Name: "empty"}] = words
+	p.Observe(setOf("team", "empty", words))
+	p.Set(planOf("app", decide.Fate{UID: one, Own: true}))
+	unknown := decide.Plan{Key: types.NamespacedName{Namespace: "team", Name: "gone"}, Fates: []decide.Fate{{UID: two, Group: other}}}
+	p.Set(unknown)
+	for i := range 1000 {
+		p.Gone(t.Context(), setOf("team", fmt.Sprint("made-", i), words))
+	}
+	for _, name := range []string{set.Set, other.Set} {
+		p.Gone(t.Context(), setOf("team", name, words))
+	}
+	p.steps(time.Minute)
+	if len(p.sets) != 3 || p.sets[set].Annotations == nil || p.sets[other].Annotations == nil {
+		t.Errorf("the words of %d ApplicationSets are kept, want those of the existing one and of two with works", len(p.sets))
+	}
+	p.Set(planOf("app"))
+	p.Set(decide.Plan{Key: unknown.Key})
+	p.Gone(t.Context(), setOf("team", "another", words))
+	p.steps(time.Minute)
+	if len(p.sets) != 1 || strings.Count(p.hub.stored.Data[setsKey], "orphan") != 1 {
+		t.Errorf("%d are kept: %.200s", len(p.sets), p.hub.stored.Data[setsKey])
 	}
 }
 
@@ -337,7 +374,6 @@ func TestReporter_namesObjectToAnnotate(t *testing.T) {
 	team := heldBack{Lane: tenant(set), holding: figures}
 	all := heldBack{Lane: tenant(hub), holding: figures}
 	cluster := heldBack{Lane: decide.Lane{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: "team"}}, holding: figures}
-	guestbook := types.NamespacedName{Namespace: "team", Name: "guestbook"}
 	for name, c := range map[string]struct {
 		held   heldBack
 		there  []types.NamespacedName

@@ -75,12 +75,12 @@ func (p *Pure) GoneSince(app types.NamespacedName) time.Time { return p.ledger.p
 
 func (p *Pure) Keys() []types.NamespacedName { return slices.Collect(maps.Keys(p.ledger.plans)) }
 
-func (p *Pure) Observe(set decide.Group, value string, now time.Time) {
-	p.sets.observe(set, value, now)
+func (p *Pure) Observe(set decide.Group, annotations map[string]string, now time.Time) {
+	p.sets.observe(set, annotations, now)
 }
 
-func (p *Pure) Outlives(set decide.Group, now time.Time) decide.Override {
-	return p.sets.override(set, now)
+func (p *Pure) Outlives(set decide.Group, now time.Time) *decide.Words {
+	return left(set, p.sets[set].Annotations, now)
 }
 
 // End returns the lane of a planned deletion, and whether the deletion is due.

@@ -18,6 +18,8 @@ type work struct {
 	app   types.NamespacedName
 	known bool
 	group decide.Group
+	// named is the group that the work names.
+	named decide.Group
 	// end is nil if the work has no planned removal and no running clock.
 	end *plannedEnd
 }
@@ -158,7 +160,7 @@ func (l *ledger) take(p decide.Plan, f *decide.Fate, now time.Time) {
 		delete(l.restored, f.UID)
 		l.works[f.UID] = w
 	}
-	w.app = p.Key
+	w.app, w.named = p.Key, f.Group
 	switch {
 	case f.Own:
 		w.known, w.group = true, p.Group
@@ -282,6 +284,18 @@ func (l *ledger) forget(now, started time.Time) {
 	if len(l.restored) > 0 && now.Sub(started) > l.settings.Window {
 		l.restored, l.unsaved = workNotes{}, true
 	}
+}
+
+// groups returns the groups that works belong to, or name.
+func (l *ledger) groups() map[decide.Group]bool {
+	groups := map[decide.Group]bool{}
+	for _, w := range l.works {
+		groups[w.group], groups[w.named] = true, true
+	}
+	for _, note := range l.restored {
+		groups[note.Group] = true
+	}
+	return groups
 }
 
 // deliveries counts the deliveries of a group.

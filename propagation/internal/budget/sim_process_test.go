@@ -181,10 +181,7 @@ func (p *process) owner(from *hub, ns, name string) *decide.Words {
 		w.Policy = policy.ParseDeletionPolicy(s.policy, on, true)
 		return &w
 	}
-	if r := p.b.Outlives(decide.Group{Namespace: ns, Set: name}, at(p.w.now)); r.Word.Keeps() {
-		return &decide.Words{On: on, Override: r, Gone: true}
-	}
-	return nil
+	return p.b.Outlives(decide.Group{Namespace: ns, Set: name}, at(p.w.now))
 }
 
 func (p *process) cluster(from *hub, name string) decide.Cluster {

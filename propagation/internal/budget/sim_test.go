@@ -317,7 +317,8 @@ func (w *world) propagation() {
 func (w *world) step() {
 	p := w.p
 	for k, s := range p.cache.sets {
-		p.b.Observe(decide.Group{Namespace: k.Namespace, Set: k.Name}, s.wordValue(w.now), at(w.now))
+		annotations := map[string]string{contract.DeletionBudgetAnnotation: s.wordValue(w.now), contract.DeletionPolicyAnnotation: s.policy}
+		p.b.Observe(decide.Group{Namespace: k.Namespace, Set: k.Name}, annotations, at(w.now))
 	}
 	onCluster := func(name string) (n int) {
 		for _, k := range p.cache.works {

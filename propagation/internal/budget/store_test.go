@@ -70,7 +70,7 @@ func TestStore_hasOneWriter(t *testing.T) {
 	ctx, namespace := context.Background(), newNamespace(t, "one-writer")
 	first, second := newStore(namespace), newStore(namespace)
 	m := fleet(3, 1, 1)
-	m.sets[set] = until("hold", time.Hour)
+	m.sets[set] = storedSet{overriding(until("hold", time.Hour))}
 	nothing := memory{records: laneRecords{}}
 	for _, s := range []*store{first, second} {
 		if got, err := s.load(ctx); err != nil || len(got.records)+len(got.notes)+len(got.sets) != 0 {
@@ -134,14 +134,14 @@ func TestStore_readsTheFormerFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := s.load(ctx)
-	if err != nil || m.records[tenant(set)].Held == nil || m.records[admin(set)].Held == nil || m.sets[set] == "" {
+	if err != nil || m.records[tenant(set)].Held == nil || m.records[admin(set)].Held == nil || m.sets[set].Annotations == nil {
 		t.Fatalf("it has read %v, %v", m, err)
 	}
 	if err := s.save(ctx, m, start); err != nil {
 		t.Fatal(err)
 	}
 	again, err := newStore(s.namespace).load(ctx)
-	if diff := cmp.Diff(m.records, again.records, sameCount); err != nil || diff != "" || again.sets[set] == "" {
+	if diff := cmp.Diff(m.records, again.records, sameCount); err != nil || diff != "" || again.sets[set].Annotations == nil {
 		t.Errorf("it has read %v: %s", err, diff)
 	}
 	if _, left := s.written.Data[formerKey]; left {
@@ -178,7 +178,7 @@ func TestStore_fits(t *testing.T) {
 	const most = 20_000
 	all := fleet(most, 400, most)
 	for i := range 1200 {
-		all.sets[decide.Group{Namespace: fmt.Sprint("team", i/10), Set: fmt.Sprint(i)}] = until("hold", time.Hour)
+		all.sets[decide.Group{Namespace: fmt.Sprint("team", i/10), Set: fmt.Sprint(i)}] = storedSet{overriding(until("hold", time.Hour))}
 	}
 	encoded, err := encodeNotes(all.notes)
 	works := len(encoded)

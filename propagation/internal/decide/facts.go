@@ -28,7 +28,7 @@ type Facts struct {
 	// GoneSince is when the ledger first had the Application as deleted, or the zero time.
 	GoneSince time.Time
 	// Owner has the annotations of the ApplicationSet. It is nil if the Application names no
-	// ApplicationSet. It is also nil if the ApplicationSet was deleted and has left no override.
+	// ApplicationSet. It is also nil if the ApplicationSet was deleted and none of them remains.
 	Owner *Words
 	// Namespace has the annotations of the Application's Namespace. Hub has the annotations of
 	// propagation's Namespace.
@@ -101,7 +101,8 @@ type Words struct {
 	Override Override
 	// Policy is the value of its deletion-policy annotation. A Namespace has none.
 	Policy policy.DeletionPolicy
-	// Gone is true for a deleted ApplicationSet. Only its hold or undo remains.
+	// Gone is true for a deleted ApplicationSet. Only its hold, undo or deletion policy orphan
+	// remains.
 	Gone bool
 }
 
@@ -143,7 +144,7 @@ type Work struct {
 	Note Note
 	// Set has the annotations of the ApplicationSet that this work names. Only a work of a deleted
 	// Application has it. It is nil if the work names no ApplicationSet, or if the ApplicationSet
-	// was deleted and has left no override.
+	// was deleted and none of them remains.
 	Set *Words
 }
 

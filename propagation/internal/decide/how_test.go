@@ -67,6 +67,14 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 			s.annotate(contract.ManagementPolicyAnnotation, "observe")
 			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
 		}, want: "w end Deleting orphan say; OrphanPending", text: "add abandon to the annotation of this Application"},
+		"the orphan of a deleted set, before its mark": {reason: "the policy outlives the set", change: func(s *scene) {
+			s.set(Words{Gone: true, Policy: policy.DeletionPolicy{Word: payload.DeletionOrphan}})
+			deleted(s, argocd.ResourcesFinalizer)
+		}, want: "w end Deleting orphan say; OrphanPending"},
+		"the hold of a deleted set": {reason: "it is no policy", change: func(s *scene) {
+			s.set(Words{Gone: true, Override: Override{Word: Hold, Gone: true, On: "ApplicationSet team/shops", Until: noon.Add(time.Hour)}})
+			deleted(s, argocd.ResourcesFinalizer)
+		}, want: "w end Deleting tenant:team/shops delayed; Deleting"},
 		"a manifest cannot be decoded": {reason: "it is said, and nothing is deleted", change: func(s *scene) {
 			w := deleted(s)
 			w.Live.Spec.Workload.Manifests[0].Raw = []byte("{")
@@ -121,7 +129,8 @@ func TestMarkOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		own  string
 		set  string // policy of its ApplicationSet, "none" without an ApplicationSet
-		gone bool
+		gone bool   // the Application is deleted
+		ends bool   // the ApplicationSet is deleted
 		was  payload.Mark
 		want payload.Mark
 	}{
@@ -138,6 +147,10 @@ func TestMarkOf(t *testing.T) {
 		"the set's word counts when it is gone":        {set: "orphan", gone: true, want: set},
 		"the set has another when it is gone":          {set: "prune", gone: true, was: set, want: none},
 		"both are gone":                                {set: "none", gone: true, was: set, want: set},
+		"the set went before its mark came":            {set: "orphan", ends: true, want: set},
+		"both went before it":                          {set: "orphan", ends: true, gone: true, want: set},
+		"the set left a hold":                          {set: "", ends: true, was: set, want: set},
+		"the set left a hold, and had no policy":       {set: "", ends: true, want: none},
 		"a value that cannot be followed changes none": {own: "nonsense", set: "none", was: app, want: app},
 	} {
 		s := newScene()
@@ -146,7 +159,7 @@ func TestMarkOf(t *testing.T) {
 		}
 		var owner *Words
 		if c.set != "none" {
-			owner = &Words{Policy: policy.ParseDeletionPolicy(c.set, "", true)}
+			owner = &Words{Policy: policy.ParseDeletionPolicy(c.set, "", true), Gone: c.ends}
 		}
 		if c.gone {
 			s.Application = nil

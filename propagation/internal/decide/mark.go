@@ -33,7 +33,7 @@ func policyOf(f *Facts, set *Words) policy.DeletionPolicy {
 // by the Application outlives the Application. A mark by an ApplicationSet stays while the
 // Application has none. An invalid policy changes no mark.
 func markOf(f *Facts, set *Words, was payload.Mark) payload.Mark {
-	own, living := ownPolicy(f), set != nil && !set.Gone
+	own := ownPolicy(f)
 	switch {
 	case policyOf(f, set).Problem != "":
 		return was
@@ -43,9 +43,9 @@ func markOf(f *Facts, set *Words, was payload.Mark) payload.Mark {
 		return payload.NoMark
 	case f.Application == nil && was == payload.ByApplication:
 		return was
-	case living && set.Policy.Word == payload.DeletionOrphan:
+	case set != nil && set.Policy.Word == payload.DeletionOrphan:
 		return payload.BySet
-	case living:
+	case set != nil && !set.Gone:
 		return payload.NoMark
 	case f.Application == nil || was == payload.BySet:
 		return was

@@ -60,6 +60,8 @@ type Fate struct {
 	Act Act
 	// Own is true if the work is proven to be the Application's. Its owner is [Plan.Group] then.
 	Own bool
+	// Group is the group that the work names. The agent of its cluster can change it.
+	Group Group
 	// Why is the reason of the removal, present or after a grace period. It is "" for neither.
 	Why Why
 	How payload.Ending

@@ -57,7 +57,7 @@ func newDecision(f Facts) *decision {
 		own := f.Application != nil && w.Relation != Leftover
 		d.subjects = append(d.subjects, &subject{
 			facts: &d.facts, work: w, plan: &d.plan,
-			fate: &Fate{UID: w.UID, Own: own, Clocks: map[Why]time.Time{}},
+			fate: &Fate{UID: w.UID, Own: own, Group: GroupOf(w.Work), Clocks: map[Why]time.Time{}},
 		})
 		if own && w.DeletionTimestamp == nil {
 			d.plan.Deliveries = 1

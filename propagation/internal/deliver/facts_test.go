@@ -46,7 +46,7 @@ type hubObjects struct {
 	agents     map[string]bool
 	notes      map[types.UID]decide.Note
 	gone       time.Time
-	outlived   map[types.NamespacedName]decide.Override
+	outlived   map[types.NamespacedName]*decide.Words
 	naming     map[string][]string // by project
 	fail       string
 }
@@ -118,7 +118,7 @@ func (h *hubObjects) Note(work types.UID) decide.Note { return h.notes[work] }
 
 func (h *hubObjects) GoneSince(types.NamespacedName) time.Time { return h.gone }
 
-func (h *hubObjects) Outlives(set types.NamespacedName) (decide.Override, error) {
+func (h *hubObjects) Outlives(set types.NamespacedName) (*decide.Words, error) {
 	return h.outlived[set], h.failing("Outlives")
 }
 
@@ -340,10 +340,9 @@ func saying(annotations map[string]string) *metav1.PartialObjectMetadata {
 }
 
 // gather reads the annotations of each object from that object. For a deleted ApplicationSet it reads the
-// override from the ledger.
+// remaining ones from the ledger.
 func TestGather_readsEachAnnotationFromItsObject(t *testing.T) {
 	until := gatherNow.Add(time.Hour)
-	hold := decide.Override{Word: decide.Hold, Until: until}
 	h := settled(t)
 	h.namespaces = map[string]*metav1.PartialObjectMetadata{
 		"team":        saying(map[string]string{contract.PausedAnnotation: "sync", contract.DeletionBudgetAnnotation: "approve until " + until.Format(time.RFC3339)}),
@@ -369,26 +368,21 @@ func TestGather_readsEachAnnotationFromItsObject(t *testing.T) {
 	if f.Target.Pause.Word != policy.PauseDelivery || f.Works[1].Cluster.Pause.Word != policy.PauseSync {
 		t.Errorf("the clusters say %+v and %+v", f.Target.Pause, f.Works[1].Cluster.Pause)
 	}
-	for name, c := range map[string]struct {
-		reason string
-		left   decide.Override
-		want   *decide.Words
-	}{
-		"hold":    {reason: "a hold outlives its ApplicationSet", left: hold, want: &decide.Words{On: "ApplicationSet team/set", Gone: true, Override: decide.Override{Word: decide.Hold, Until: until, Gone: true}}},
-		"approve": {reason: "an approval ends with it", left: decide.Override{Word: decide.Approve, Until: until}},
-		"over":    {reason: "a hold whose time has passed is none", left: decide.Override{Word: decide.Hold, Until: gatherNow}},
-		"none":    {reason: "it said nothing"},
+	for reason, left := range map[string]*decide.Words{
+		"a hold outlives its ApplicationSet": {On: "ApplicationSet team/set", Gone: true, Override: decide.Override{Word: decide.Hold, Until: until, Gone: true}},
+		"so does the policy orphan":          {On: "ApplicationSet team/set", Gone: true, Policy: policy.DeletionPolicy{Word: payload.DeletionOrphan}},
+		"nothing remains":                    nil,
 	} {
-		h.sets, h.outlived = nil, map[types.NamespacedName]decide.Override{set: c.left}
+		h.sets, h.outlived = nil, map[types.NamespacedName]*decide.Words{set: left}
 		f, err := h.gather()
-		if diff := cmp.Diff(c.want, f.Owner); diff != "" || err != nil {
-			t.Errorf("%s: %s: %v (-want +got)\n%s", name, c.reason, err, diff)
+		if diff := cmp.Diff(left, f.Owner); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got)\n%s", reason, err, diff)
 		}
 		app := h.app
 		h.app = nil
 		f, err = h.gather()
-		if diff := cmp.Diff(c.want, f.Works[0].Set); diff != "" || err != nil {
-			t.Errorf("%s: %s, for a work whose Application is gone: %v (-want +got)\n%s", name, c.reason, err, diff)
+		if diff := cmp.Diff(left, f.Works[0].Set); diff != "" || err != nil {
+			t.Errorf("%s, for a work whose Application is gone: %v (-want +got)\n%s", reason, err, diff)
 		}
 		h.app = app
 	}

@@ -149,7 +149,7 @@ func (p *lookups) namespaceWords(ctx context.Context, name string) (decide.Words
 }
 
 // setWords returns the annotations of an ApplicationSet. It returns nil if the ApplicationSet was
-// deleted and has left no override.
+// deleted and none of them remains.
 func (p *lookups) setWords(ctx context.Context, key types.NamespacedName) (*decide.Words, error) {
 	w := &decide.Words{On: argocd.ApplicationSetKind + " " + key.String()}
 	set, err := readObject(ctx, p.from, key, argocd.ApplicationSetMetadata())
@@ -157,12 +157,8 @@ func (p *lookups) setWords(ctx context.Context, key types.NamespacedName) (*deci
 		return nil, err
 	}
 	if set == nil {
-		if w.Override, err = p.sources.ledger.Outlives(key); err != nil {
-			return nil, fmt.Errorf("read what %s said: %w", w.On, err)
-		}
-		w.Gone, w.Override.Gone = true, true
-		if !w.Override.Word.Keeps() || !w.Override.Until.IsZero() && !w.Override.Until.After(p.facts.Now) {
-			return nil, nil
+		if w, err = p.sources.ledger.Outlives(key); err != nil {
+			return nil, fmt.Errorf("read what %s %s has left: %w", argocd.ApplicationSetKind, key, err)
 		}
 		return w, nil
 	}

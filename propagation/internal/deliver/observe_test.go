@@ -329,6 +329,25 @@ func TestOrphan_followsTheApplicationSet(t *testing.T) {
 	withdrawn(t, g.apps[2])
 }
 
+// The policy of an ApplicationSet also applies to a work that a pause kept unmarked until the ApplicationSet was
+// deleted together with its Applications.
+func TestOrphan_outlivesTheApplicationSet(t *testing.T) {
+	start(t)
+	g := newSet(t)
+	app := g.deploy("guestbook", g.owned, func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work := delivered(t, app, g.cluster)
+	finalized(t, work)
+	pause(t, clusterObject(g.cluster), "delivery")
+	g.heldBack()
+	deletionPolicy(t, g.set, "orphan")
+	says(t, app, policy.WarningCondition, "1 change waits")
+	remove(t, g.set)
+	remove(t, app)
+	applyWell(t, staying(t, app, true))
+	withdrawn(t, app)
+	testkit.Eventually(t, "the Application to go", func() error { return gone(app) })
+}
+
 // The budget does not count orphans, because they keep running. A hold of an operator still applies to them.
 func TestBudget_countsNoOrphans(t *testing.T) {
 	start(t, func(o *Options) { o.Withdrawals.Group.Percent, o.Withdrawals.Group.Least = 0, 0 })

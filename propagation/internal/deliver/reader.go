@@ -49,8 +49,8 @@ type ledger interface {
 	Note(work types.UID) decide.Note
 	// GoneSince returns when an Application was first planned as deleted, or the zero time.
 	GoneSince(app types.NamespacedName) time.Time
-	// Outlives returns the hold or undo of a deleted ApplicationSet, or the zero Override.
-	Outlives(set types.NamespacedName) (decide.Override, error)
+	// Outlives returns which annotations of a deleted ApplicationSet still have an effect, or nil.
+	Outlives(set types.NamespacedName) (*decide.Words, error)
 }
 
 // sources are the other inputs of facts, in addition to the objects that a [reader] reads.
