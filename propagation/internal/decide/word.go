@@ -55,7 +55,8 @@ func Strongest(overrides ...Override) Override {
 }
 
 // ParseOverride parses the value of the annotation, "<word> until <RFC 3339>". An expired value is
-// no override. An invalid value holds everything, and the error lists the valid ones.
+// no override. An invalid value holds everything, and the error lists the valid ones. A time that is
+// too far ahead becomes valid later, so the error has the time when the override takes effect.
 func ParseOverride(value, on string, now time.Time) (Override, error) {
 	if strings.TrimSpace(value) == "" {
 		return Override{}, nil
@@ -82,7 +83,7 @@ func ParseOverride(value, on string, now time.Time) (Override, error) {
 	case err != nil:
 		return bad(fmt.Sprintf("%.40q is no time", fields[2]))
 	case until.Sub(now) > longest:
-		return bad("the time is too far ahead")
+		return bad("the time is too far ahead, so it holds until " + until.Add(-longest).UTC().Format(time.RFC3339) + ", and takes effect then")
 	case !until.After(now):
 		return Override{}, nil
 	}
