@@ -62,6 +62,15 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 			w.says(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}})
 			w.Applied = metav1.ConditionFalse
 		}, want: "w end Deleting tenant:team cascade wait; Deleting"},
+		"post-delete hooks alone, another's finalizer": {reason: "Argo CD would prune what is to stay", change: func(s *scene) {
+			deleted(s, argocd.PostDeleteFinalizer).says(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}},
+				value(contract.FeedbackRequest, request), value("finalizer0", argocd.PostDeleteFinalizer), value("finalizer1", argocd.ResourcesFinalizer))
+			s.Works[0].Note.Allowed = true
+		}, want: "w end Deleting tenant:team cascade wait; OrphanPending", text: "another field manager"},
+		"post-delete hooks alone, proven": {reason: "nothing would be pruned", change: func(s *scene) {
+			deleted(s, argocd.PostDeleteFinalizer).says(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}},
+				value(contract.FeedbackRequest, request), value("finalizer0", argocd.PostDeleteFinalizer))
+		}, want: "w end Deleting tenant:team cascade delete; Deleting"},
 		"observed by mistake, with orphan": {reason: "the refused observation does not prune", change: func(s *scene) {
 			deleted(s, argocd.ResourcesFinalizer)
 			s.annotate(contract.ManagementPolicyAnnotation, "observe")

@@ -39,9 +39,10 @@ const (
 	stayRequest = "stay-without-automation"
 )
 
-// keepsDeployed reports whether the Application is removed and its workload stays.
+// keepsDeployed reports whether the Application is removed and its workload stays. A finalizer that
+// only runs hooks does not prune.
 func (e Ending) keepsDeployed() bool {
-	return !e.Orphan && len(e.Finalizers) == 0
+	return !e.Orphan && !slices.ContainsFunc(e.Finalizers, contract.IsCascading)
 }
 
 // request returns the mark of the Application by which its report proves the ending, or "" if the

@@ -63,6 +63,7 @@ func TestEndingOf(t *testing.T) {
 	}{
 		"as it is":             {"nothing is written for an end that the work says already", cascade, false, false, Ending{Finalizers: cascade}, ""},
 		"without cascade":      {"a finalizer that the hub has taken off is taken off", cascade, false, false, Ending{}, `"metadata":{"annotations":{"apps.open-cluster-management.io/request":"end-without-cascade"},"name":"shop"`},
+		"hooks alone":          {"nothing is pruned: the cluster is to report", []string{argocd.PostDeleteFinalizer}, false, false, Ending{Finalizers: []string{argocd.PostDeleteFinalizer}}, `request":"end-without-cascade"`},
 		"without, as before":   {"a former manager may have set one: the cluster is to report", nil, false, false, Ending{}, `request":"end-without-cascade"`},
 		"with cascade":         {"one that was set a moment before the deletion is delivered", nil, false, false, Ending{Finalizers: cascade}, `"finalizers":["` + argocd.ResourcesFinalizer + `"]`},
 		"orphan":               {"an orphan keeps its finalizers: nothing is deleted", cascade, false, false, Ending{Orphan: true}, `"finalizers":["` + argocd.ResourcesFinalizer + `"]`},
@@ -175,6 +176,11 @@ func TestProofOf(t *testing.T) {
 		"before":    {reason: "it has reported on the Application as it was", ending: Ending{}, values: []workv1.FeedbackValue{text(contract.FeedbackRequest, "operation-1")}},
 		"gone":      {reason: "no finalizer is left", ending: Ending{}, values: []workv1.FeedbackValue{text(contract.FeedbackRequest, endRequest)}, want: Proof{Known: true}, done: true},
 		"finalizer": {reason: "another field manager keeps one", ending: Ending{}, values: []workv1.FeedbackValue{text(contract.FeedbackRequest, endRequest), text("finalizer0", argocd.ResourcesFinalizer)}, want: Proof{Known: true, Finalizer: argocd.ResourcesFinalizer}},
+		"hooks": {
+			reason: "a finalizer for hooks alone prunes nothing", ending: Ending{Finalizers: []string{argocd.PostDeleteFinalizer}},
+			values: []workv1.FeedbackValue{text(contract.FeedbackRequest, endRequest), text("finalizer0", argocd.PostDeleteFinalizer), text("finalizer1", argocd.BackgroundFinalizer)},
+			want:   Proof{Known: true, Finalizer: argocd.BackgroundFinalizer},
+		},
 		"automated": {
 			reason: "another field manager has it sync by itself", ending: Ending{Orphan: true, WithoutAutomation: true},
 			values: []workv1.FeedbackValue{text(contract.FeedbackRequest, stayRequest), text(contract.FeedbackAutomationOwner, "kubectl")}, want: Proof{Known: true, Manager: "kubectl"},
