@@ -117,16 +117,17 @@ func (c *cacheReader) Agent(ctx context.Context, name string) (bool, error) {
 }
 
 // relationOf returns how a work relates to an Application. app is nil if the Application does not
-// exist. others is true if the name of the work proves that it belongs to another Application. No
-// agent can rename a work.
+// exist. others is true if the work is proven to belong to another Application. The name of a work
+// may prove two owners, because it has five digits of a UID. Then the work belongs to the one that
+// it names. No agent can rename a work, so it can only choose between Applications with a proof.
 func relationOf(ctx context.Context, cache client.Reader, app *argocd.Application, work *manifestcache.Work) (is decide.Relation, others bool, err error) {
-	if app != nil {
-		switch {
-		case payload.IsOwnWork(app, work):
-			return decide.Own, false, nil
-		case payload.Delivers(app, work):
-			return decide.Adoptable, false, nil
+	if is = provenRelation(app, work); is != decide.Leftover {
+		named, _ := work.Claimant()
+		if named == client.ObjectKeyFromObject(app) {
+			return is, false, nil
 		}
+		other, err := readObject(ctx, cache, named, &argocd.Application{})
+		return is, provenRelation(other, work) != decide.Leftover, err
 	}
 	var list argocd.ApplicationList
 	if err := cache.List(ctx, &list, client.MatchingFields{applicationsByCluster: work.Namespace}, client.UnsafeDisableDeepCopy); err != nil {
@@ -138,6 +139,20 @@ func relationOf(ctx context.Context, cache client.Reader, app *argocd.Applicatio
 		}
 	}
 	return decide.Leftover, false, nil
+}
+
+// provenRelation returns the relation between a work and an Application that the Application alone
+// proves. app may be nil.
+func provenRelation(app *argocd.Application, work *manifestcache.Work) decide.Relation {
+	switch {
+	case app == nil:
+		return decide.Leftover
+	case payload.IsOwnWork(app, work):
+		return decide.Own
+	case payload.Delivers(app, work):
+		return decide.Adoptable
+	}
+	return decide.Leftover
 }
 
 // applicationsWanting returns the cached Applications that ask for an identity on a cluster.

@@ -248,13 +248,17 @@ func gatherWorks(ctx context.Context, p *lookups) ([]decide.Work, error) {
 			Work: w.Work, Live: w.Live, Relation: w.Relation, Project: w.Stored.Project,
 			Finalized: w.Stored.Finalized, Missing: w.Extra.Missing, Applied: w.Applied(), Note: p.sources.ledger.Note(w.UID),
 		}
+		noted := work.Note.Known && work.Note.Group.Namespace == p.facts.Key.Namespace
+		if named, _ := w.Claimant(); named != p.facts.Key && work.Note.Known && !noted {
+			continue // a deleted Application of another namespace has left it, and its name only seems to prove this one
+		}
 		if work.Cluster, err = p.cluster(ctx, w.Namespace); err != nil {
 			return nil, err
 		}
 		if work.May, err = p.permission(ctx, w.Work); err != nil {
 			return nil, err
 		}
-		if work.Stale, err = p.stale(ctx, w.Work); err != nil {
+		if work.Stale, err = p.stale(ctx, w.Work, noted || w.Relation != decide.Leftover); err != nil {
 			return nil, err
 		}
 		if g := decide.GroupOf(w.Work); g.Set != "" && p.facts.Application == nil {

@@ -313,6 +313,29 @@ func TestGather_marksOnlyPermittedProjectsAsStale(t *testing.T) {
 				h.projects["wide"], h.naming = project("wide", "other", "narrow"), map[string][]string{"wide": {"argocd"}}
 			},
 		},
+		"unproven": {
+			reason: "an agent can have its work name any Application",
+			change: func(h *hubObjects) {
+				h.projects["wide"] = project("wide", "team", "narrow")
+				h.works[0].Relation = decide.Leftover
+			},
+		},
+		"of a deleted Application": {
+			reason: "the ledger proves the namespace of the Application", want: true,
+			change: func(h *hubObjects) {
+				h.projects["wide"] = project("wide", "team", "narrow")
+				h.app, h.works[0].Relation = nil, decide.Leftover
+				h.notes = map[types.UID]decide.Note{h.works[0].UID: {Known: true, Group: decide.Group{Namespace: "team"}}}
+			},
+		},
+		"of a deleted one of others": {
+			reason: "the ledger has it for another namespace",
+			change: func(h *hubObjects) {
+				h.projects["wide"] = project("wide", "team", "narrow")
+				h.app, h.works[0].Relation = nil, decide.Leftover
+				h.notes = map[types.UID]decide.Note{h.works[0].UID: {Known: true, Group: decide.Group{Namespace: "other"}}}
+			},
+		},
 		"gone":  {reason: "the hub has none any more: the managed cluster keeps what it has", change: func(h *hubObjects) { h.projects = nil }},
 		"going": {reason: "a work that is being deleted is not written", change: func(h *hubObjects) { h.projects["wide"] = project("wide", "team", "narrow"); h.terminate() }},
 	} {
@@ -427,6 +450,32 @@ func TestGather_includesTheNotesOfTheLedger(t *testing.T) {
 	f, err := h.gather()
 	if diff := cmp.Diff([]decide.Note{{}, note}, []decide.Note{f.Works[0].Note, f.Works[1].Note}); err != nil || !f.GoneSince.Equal(h.gone) || diff != "" {
 		t.Errorf("gone since %s, %v, notes (-want +got)\n%s", f.GoneSince, err, diff)
+	}
+}
+
+// A work names a deleted Application of another namespace, and its name seems to prove another owner. It belongs to
+// the namespace that the ledger has noted, which no agent can write.
+func TestGather_leavesOutWorksThatTheLedgerHasForOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, names, noted string
+		want                 int
+	}{
+		"theirs":         {reason: "it was observed as a delivery of the other namespace", names: "other", noted: "other", want: 1},
+		"renamed":        {reason: "an agent has edited it since", names: "other", noted: "team", want: 2},
+		"unknown":        {reason: "the name is the only proof", names: "other", want: 2},
+		"ours":           {reason: "it names the Application", names: "team", noted: "team", want: 2},
+		"noted in error": {reason: "one that names the Application stays its own", names: "team", noted: "other", want: 2},
+	} {
+		h := settled(t)
+		full := workOn(t, h.app, "cluster1", nil)
+		full.Annotations[contract.HubNamespaceAnnotation] = c.names
+		h.works[0].Work = appcache.Compact(full)
+		if c.noted != "" {
+			h.notes = map[types.UID]decide.Note{full.UID: {Known: true, Group: decide.Group{Namespace: c.noted}}}
+		}
+		if f, err := h.gather(); err != nil || len(f.Works) != c.want {
+			t.Errorf("%s: %s: it has %d works, want %d, %v", name, c.reason, len(f.Works), c.want, err)
+		}
 	}
 }
 

@@ -113,10 +113,11 @@ func (p *lookups) permission(ctx context.Context, work *manifestcache.Work) (may
 
 // stale reports whether the AppProject in a work differs from the hub's, and its cluster may
 // receive the hub's. The cluster may receive it if the AppProject admits the Application's
-// namespace. The namespace of another Application on the cluster that names the AppProject counts,
-// too. Without this rule an agent could get any AppProject: it can have a work name one, and each
-// AppProject admits the Argo CD namespace.
-func (p *lookups) stale(ctx context.Context, work *manifestcache.Work) (bool, error) {
+// namespace, and the work is proven to be of that namespace. The namespace of another Application
+// on the cluster that names the AppProject counts, too. Without this rule an agent could get any
+// AppProject: it can have a work name any Application and any AppProject, and each AppProject
+// admits the Argo CD namespace.
+func (p *lookups) stale(ctx context.Context, work *manifestcache.Work, proven bool) (bool, error) {
 	if !p.facts.Settings.DeliverProject || work.Stored.ProjectHash == "" || work.DeletionTimestamp != nil {
 		return false, nil
 	}
@@ -127,7 +128,7 @@ func (p *lookups) stale(ctx context.Context, work *manifestcache.Work) (bool, er
 	admits := func(namespace string) bool {
 		return p.facts.Settings.Permission(decide.Place{Namespace: namespace, ProjectName: project.Name, Project: project, Target: namespace}).Project
 	}
-	if key := p.facts.Key.Namespace; key != p.facts.Settings.ArgoCDNamespace && admits(key) {
+	if key := p.facts.Key.Namespace; proven && key != p.facts.Settings.ArgoCDNamespace && admits(key) {
 		return true, nil
 	}
 	namespaces, err := p.sources.naming(ctx, work.Namespace, project.Name)

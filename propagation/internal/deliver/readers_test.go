@@ -21,8 +21,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -248,6 +250,126 @@ func TestReaders_returnTheSameFacts(t *testing.T) {
 			return err
 		})
 		sameFacts(t, running, key)
+	}
+}
+
+// smallHub is a hub with some Applications and one ManifestWork.
+type smallHub struct {
+	apps []*argocd.Application
+	work *workv1.ManifestWork
+}
+
+func (h smallHub) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	switch o := o.(type) {
+	case *argocd.Application:
+		for _, app := range h.apps {
+			if client.ObjectKeyFromObject(app) == key {
+				return get(o, app, nil)
+			}
+		}
+	case *workv1.ManifestWork:
+		if client.ObjectKeyFromObject(h.work) == key {
+			return get(o, h.work.DeepCopy(), nil)
+		}
+	}
+	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
+func (h smallHub) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if apps, ok := list.(*argocd.ApplicationList); ok {
+		for _, app := range h.apps {
+			apps.Items = append(apps.Items, *app)
+		}
+	}
+	return nil
+}
+
+// indexOf returns the index of a cache with one work.
+func indexOf(t *testing.T, work *workv1.ManifestWork) *manifestcache.Index {
+	t.Helper()
+	indexers := toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}
+	for name, keys := range manifestcache.IndexFuncs() {
+		indexers[name] = keys
+	}
+	works := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, indexers)
+	if err := works.Add(appcache.Compact(work.DeepCopy())); err != nil {
+		t.Fatal(err)
+	}
+	return manifestcache.NewIndex(works)
+}
+
+// Two Applications of one name have UIDs that begin with the same digits. So the name of a work proves that it
+// belongs to both. Then the Application that the work names has it, and the other one must not remove it. The
+// agent of the cluster can only choose between Applications with a proof.
+func TestReaders_giveAWorkToOneApplication(t *testing.T) {
+	one := settled(t).app
+	one.UID = "0123456789ab-one"
+	two := one.DeepCopy()
+	two.Namespace, two.UID = "other", "0123456789ab-two"
+	restored := one.DeepCopy()
+	restored.UID = "fffffffffff-one"
+	naming := func(namespace string) func(*workv1.ManifestWork) {
+		return func(w *workv1.ManifestWork) { w.Annotations[contract.HubNamespaceAnnotation] = namespace }
+	}
+	elsewhere := func(a *argocd.Application) *argocd.Application {
+		a = a.DeepCopy()
+		a.Annotations[contract.ClusterAnnotation] = "cluster2"
+		return a
+	}
+	none, own, adoptable := decide.Relation(-1), decide.Own, decide.Adoptable
+	for name, c := range map[string]struct {
+		reason   string
+		one, two *argocd.Application
+		of       *argocd.Application // whose delivery the work is
+		edit     func(*workv1.ManifestWork)
+		want     [2]decide.Relation
+	}{
+		"delivered": {reason: "it names the first", one: one, two: two, of: one, want: [2]decide.Relation{own, none}},
+		"the other": {reason: "it names the second", one: one, two: two, of: two, want: [2]decide.Relation{none, own}},
+		"renamed":   {reason: "an agent decides between two proofs, on its own cluster", one: one, two: two, of: one, edit: naming("other"), want: [2]decide.Relation{none, own}},
+		"moved":     {reason: "the first keeps its former work until the move is done", one: elsewhere(one), two: two, of: one, want: [2]decide.Relation{own, none}},
+		"turned off": {
+			reason: "and until it is removed, which a pause may delay", two: two, of: one, want: [2]decide.Relation{own, none},
+			one: func() *argocd.Application { a := one.DeepCopy(); a.Labels = nil; return a }(),
+		},
+		"restored": {reason: "the first has another UID now, and the work delivers it", one: restored, two: two, of: one, want: [2]decide.Relation{adoptable, none}},
+		"adopted and moved": {
+			reason: "it carries the whole UID", one: elsewhere(restored), two: two, of: one, want: [2]decide.Relation{own, none},
+			edit: func(w *workv1.ManifestWork) { w.Annotations[contract.HubUIDAnnotation] = string(restored.UID) },
+		},
+		"nobody's": {reason: "an agent cannot make it disown its Application", one: one, of: one, edit: naming("nobody"), want: [2]decide.Relation{own, none}},
+		"a victim": {
+			reason: "nor by the name of one that has no proof", one: one, of: one, edit: naming("other"), want: [2]decide.Relation{own, none},
+			two: func() *argocd.Application { a := elsewhere(two); a.UID = "eeeeeeeeee"; return a }(),
+		},
+	} {
+		work := workOn(t, c.of, "cluster1", nil)
+		work.Name = payload.WorkNames(two)[0]
+		if c.edit != nil {
+			c.edit(work)
+		}
+		hub := smallHub{work: work}
+		for _, app := range []*argocd.Application{c.one, c.two} {
+			if app != nil {
+				hub.apps = append(hub.apps, app)
+			}
+		}
+		fromCache := &cacheReader{cache: hub, direct: hub, index: indexOf(t, work)}
+		for kind, r := range map[string]reader{"cache": fromCache, "API server": &liveReader{api: hub, cache: fromCache}} {
+			for i, app := range []*argocd.Application{c.one, c.two} {
+				if app == nil {
+					continue
+				}
+				got := none
+				found, err := r.Works(t.Context(), client.ObjectKeyFromObject(app), app)
+				if len(found) > 0 {
+					got = found[0].Relation
+				}
+				if err != nil || len(found) > 1 || got != c.want[i] {
+					t.Errorf("%s of the %s: %s: the relation to Application %d is %d, want %d, %v", name, kind, c.reason, i+1, got, c.want[i], err)
+				}
+			}
+		}
 	}
 }
 

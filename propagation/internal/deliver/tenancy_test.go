@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -270,6 +271,44 @@ func TestHostileAgent_releasesNoApplication(t *testing.T) {
 		t.Error("an Application that is not pulled was released")
 	}
 	edit(t, hubs, func(a *argocd.Application) { a.Finalizers = nil })
+}
+
+// While an invalid annotation keeps a work unchanged, its agent adds another tenant's AppProject to the work, and
+// spoils the one that the work delivers. The agent receives the one that the work delivers, and no other.
+func TestHostileAgent_receivesNoOtherProject(t *testing.T) {
+	var argo string
+	start(t, anywhere(t), func(o *Options) { argo = o.ArgoCDNamespace })
+	p := newPlace(t)
+	for _, name := range []string{"team", "others"} {
+		project := project(name, "*", "secret-of-"+name)
+		project.Namespace = argo
+		p.create(project)
+	}
+	app := p.deploy("guestbook", projectIs("team"))
+	work := delivered(t, app, p.cluster)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ManagementPolicyAnnotation] = "x" })
+	says(t, app, policy.ErrorCondition, contract.ManagementPolicyAnnotation)
+	const others = `{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"others","namespace":"argocd"}}`
+	edit(t, work, func(w *workv1.ManifestWork) {
+		manifests := []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(others)}}}
+		for _, m := range w.Spec.Workload.Manifests {
+			m.Raw = []byte(strings.ReplaceAll(string(m.Raw), "secret-of-team", "spoiled"))
+			manifests = append(manifests, m)
+		}
+		w.Spec.Workload.Manifests = manifests
+	})
+	testkit.Eventually(t, "the repair of the AppProject", func() error {
+		if err := hub.client.Get(t.Context(), client.ObjectKeyFromObject(work), work); err != nil {
+			return err
+		}
+		if content := fmt.Sprintf("%s", work.Spec.Workload.Manifests); !strings.Contains(content, "secret-of-team") {
+			return errors.New(content)
+		}
+		return nil
+	})
+	if got := string(work.Spec.Workload.Manifests[0].Raw); got != others {
+		t.Errorf("the agent has received %s", got)
+	}
 }
 
 func windowsSpec(windows string) json.RawMessage {

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -75,6 +76,42 @@ func TestNameTaken_choosesAnotherName(t *testing.T) {
 		edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
 		says(t, app, policy.WarningCondition, "")
 	}
+}
+
+// A restored Application has kept its work, and the UID of another Application begins with the same digits as the
+// UID before. So the work has the usual name of the other one, too. Neither the delivery nor the end of the other one
+// affects it.
+func TestNameTaken_leavesTheWorkOfAnotherApplication(t *testing.T) {
+	first := start(t)
+	first.stop() // so that the earlier work exists first
+	p := newPlace(t)
+	q := newNamespace(t, p)
+	one := p.deploy("shop", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	two := q.deploy("shop", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work, err := payload.ManifestWork(payload.Inputs{Application: one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	work.Name = payload.WorkNames(two)[0]
+	p.create(work)
+	running := start(t)
+	if own := delivered(t, one, p.cluster); own.UID != work.UID {
+		t.Errorf("the restored Application has another work %s", own.Name)
+	}
+	if own := delivered(t, two, p.cluster); own.Name == work.Name {
+		t.Error("the other Application has taken the work")
+	}
+	sameFacts(t, running, client.ObjectKeyFromObject(one))
+	sameFacts(t, running, client.ObjectKeyFromObject(two))
+	applying(t, p.cluster)
+	remove(t, two)
+	withdrawn(t, two)
+	testkit.Eventually(t, "the other Application to be gone", func() error { return gone(two) })
+	if now := delivered(t, one, p.cluster); now.UID != work.UID || now.DeletionTimestamp != nil {
+		t.Error("its end has removed the work of the restored Application")
+	}
+	remove(t, one)
+	withdrawn(t, one)
 }
 
 // Labels and annotations of other writers stay on the work. propagation corrects changes of the fields that

@@ -244,14 +244,17 @@ func (wr *writer) hold(ctx context.Context, current *manifestcache.Work, want *w
 	return true, kept, waiting, nil
 }
 
+// updateProject updates the AppProject that the Application in a work names.
 func (wr *writer) updateProject(ctx context.Context, work *manifestcache.Work) error {
+	project, err := readProject(ctx, wr.client, wr.options.ArgoCDNamespace, work.Stored.Project)
+	if err != nil || project == nil { // the managed cluster keeps an AppProject that is gone
+		return err
+	}
 	stored, err := storedWork(ctx, wr.live, work)
 	if err != nil {
 		return err
 	}
-	changed, err := payload.UpdateProjects(&stored.Spec, work.Namespace, wr.options.InstanceLabel, func(name string) (*argocd.AppProject, error) {
-		return readProject(ctx, wr.client, wr.options.ArgoCDNamespace, name)
-	})
+	changed, err := payload.UpdateProject(&stored.Spec, work.Namespace, wr.options.InstanceLabel, project)
 	if err != nil || !changed {
 		return err
 	}

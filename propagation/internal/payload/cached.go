@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -36,10 +37,11 @@ func StoredOf(work *workv1.ManifestWork) manifestcache.Stored {
 	if work.Annotations[contract.RequestAnnotation] != "" {
 		stored.BaseHash, _ = baseHash(spec)
 	}
+	var app types.NamespacedName // a spec without manifests delivers nothing, even if its options name an Application
 	if len(spec.Workload.Manifests) > 0 {
-		app := DeliveredBy(spec)
-		stored.Delivers = &app
+		app = DeliveredBy(spec)
 	}
+	stored.Delivers = &app
 	return stored
 }
 

@@ -105,3 +105,23 @@ func TestCurrentWork(t *testing.T) {
 		})
 	}
 }
+
+// An agent has emptied a work of an Application that has another namespace on its cluster. The work no longer
+// delivers any identity. So propagation repairs it, and does not create it again and again.
+func TestIsCurrent_includesAnEmptiedWork(t *testing.T) {
+	app := hubApplication()
+	app.Annotations[contract.AppNamespaceAnnotation] = "elsewhere"
+	work, err := ManifestWork(Inputs{Application: app})
+	if err != nil {
+		t.Fatal(err)
+	}
+	work.Name, work.Spec.Workload.Manifests = WorkNames(app)[0], nil
+	emptied := cached(work)
+	if there, ok := emptied.Delivers(); ok || !IsCurrent(app, emptied) {
+		t.Errorf("it delivers %s, current is %t", there, IsCurrent(app, emptied))
+	}
+	work.Name = "another"
+	if IsCurrent(app, cached(work)) {
+		t.Error("a work without a proof is current")
+	}
+}

@@ -52,24 +52,16 @@ func TakeProjects(spec, want *workv1.ManifestWorkSpec) (changed bool, err error)
 	return changed, nil
 }
 
-// UpdateProjects replaces the AppProjects in a stored spec by the hub's AppProjects of the same
-// name. It reports whether one differed. get returns nil if the hub has no such AppProject. The
-// stored AppProject stays then.
-func UpdateProjects(spec *workv1.ManifestWorkSpec, cluster, instanceLabel string, get func(name string) (*argocd.AppProject, error)) (changed bool, err error) {
+// UpdateProject replaces the AppProject of that name in a stored spec by the hub's. It reports
+// whether it differed. Other AppProjects stay as they are, because only an agent has added them.
+func UpdateProject(spec *workv1.ManifestWorkSpec, cluster, instanceLabel string, project *argocd.AppProject) (changed bool, err error) {
 	for i := range spec.Workload.Manifests {
 		m := &spec.Workload.Manifests[i]
 		id, err := idOf(m.Raw)
 		if err != nil {
 			return false, err
 		}
-		if id.Kind != argocd.AppProjectKind {
-			continue
-		}
-		project, err := get(id.Name)
-		if err != nil {
-			return false, err
-		}
-		if project == nil {
+		if id.Kind != argocd.AppProjectKind || id.Name != project.Name {
 			continue
 		}
 		raw, err := projectManifest(project, id.Namespace, cluster, instanceLabel)
