@@ -6,6 +6,8 @@ package manifestcache
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,8 +75,126 @@ func TestTrimApplication_boundsWhatIsKept(t *testing.T) {
 		if got := string(app.Status); got != c.wantStat {
 			t.Errorf("%s: %s: kept %d bytes of status: %.300s", name, c.reason, len(got), got)
 		}
-		if got := OmittedSpec(app.Spec); got != c.omitted {
+		if got := Omitted(app.Spec); got != c.omitted {
 			t.Errorf("%s: %s: %d bytes are omitted, want %d", name, c.reason, got, c.omitted)
+		}
+	}
+}
+
+// A tenant decides how large each part of an Application is. The cache keeps little more than a usual Application
+// has, and what is kept is enough to find it.
+func TestSpecs_boundEachApplication(t *testing.T) {
+	const size = 256 << 10
+	text := strings.Repeat("x", size)
+	many := func(size int) map[string]string {
+		m := map[string]string{}
+		for i := range size / 64 {
+			m[fmt.Sprintf("example.com/%08d", i)] = text[:44]
+		}
+		return m
+	}
+	for name, c := range map[string]struct {
+		change func(*argocd.Application)
+		whole  bool // although a part is too large
+	}{
+		"usual":     {change: func(*argocd.Application) {}, whole: true},
+		"operation": {change: func(a *argocd.Application) { a.Operation = json.RawMessage(`{"sync":{"manifests":["` + text + `"]}}`) }},
+		"undeliverable": {change: func(a *argocd.Application) {
+			a.Operation = json.RawMessage(`{"a":"` + strings.Repeat("x", testLimit) + `"}`)
+		}, whole: true},
+		"annotation":          {change: func(a *argocd.Application) { a.Annotations["example.com/note"] = text }},
+		"annotations we read": {change: func(a *argocd.Application) { a.Annotations[contract.PausedAnnotation] = text }},
+		"labels":              {change: func(a *argocd.Application) { maps.Copy(a.Labels, many(size)) }},
+		"tiny labels": {change: func(a *argocd.Application) {
+			for i := range maxRest / overhead {
+				a.Labels[fmt.Sprint(i)] = ""
+			}
+		}},
+		"finalizers": {change: func(a *argocd.Application) { a.Finalizers = slices.Collect(maps.Keys(many(size))) }},
+		"owners": {change: func(a *argocd.Application) {
+			a.OwnerReferences = append(a.OwnerReferences, metav1.OwnerReference{Name: text})
+		}},
+		"status": {change: func(a *argocd.Application) { a.Status = json.RawMessage(`{"conditions":[{"message":"` + text + `"}]}`) }},
+		"spec": {change: func(a *argocd.Application) {
+			a.Spec = json.RawMessage(`{"project":"team","x":"` + strings.Repeat("x", testLimit) + `"}`)
+		}, whole: true},
+		"spec and annotation": {change: func(a *argocd.Application) {
+			a.Spec = json.RawMessage(`{"project":"team","x":"` + strings.Repeat("x", testLimit) + `"}`)
+			a.Annotations["example.com/note"] = text
+		}},
+		"not pulled": {change: func(a *argocd.Application) {
+			notPulled(a)
+			maps.Copy(a.Annotations, many(size))
+			maps.Copy(a.Labels, many(size))
+		}, whole: true},
+		"not pulled, and hostile": {change: func(a *argocd.Application) { notPulled(a); a.Annotations[contract.PausedAnnotation] = text }},
+	} {
+		s, left := bounded()
+		app := withSpec("team", "app", "", 100)
+		app.Annotations = map[string]string{contract.ClusterAnnotation: "cluster1", "example.com/short": "note"}
+		app.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "set"}}
+		c.change(app)
+		pulled, cluster := app.Labels[contract.PullLabel], app.Annotations[contract.ClusterAnnotation]
+		var before string
+		for range 2 { // a resync of the informer transforms a cached object
+			kept(t, s, app)
+			raw, err := json.Marshal(app)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(raw) > maxRest+2<<10 || before != "" && before != string(raw) {
+				t.Errorf("%s: %d bytes are kept: %.500s", name, len(raw), raw)
+			}
+			before = string(raw)
+		}
+		if Reduced(app) == c.whole || (*left > 0) == c.whole {
+			t.Errorf("%s: reduced is %t, %d are reported", name, Reduced(app), *left)
+		}
+		if app.Labels[contract.PullLabel] != pulled || app.Annotations[contract.ClusterAnnotation] != cluster || app.OwningApplicationSet() != "set" || pulled != "" && !strings.Contains(string(app.Spec), `"project":"team"`) {
+			t.Errorf("%s: it cannot be found: %s", name, before)
+		}
+		s.Forget(app.UID)
+		if *left != 0 {
+			t.Errorf("%s: it is still counted", name)
+		}
+	}
+}
+
+func notPulled(a *argocd.Application) {
+	a.Labels, a.Annotations = map[string]string{}, map[string]string{}
+}
+
+// Each change of a field that the cache leaves out changes the kept Application, so that handlers receive the event.
+func TestReduced_changesWithEachField(t *testing.T) {
+	large := func(change func(*argocd.Application)) string {
+		s, _ := bounded()
+		app := withSpec("team", "app", "", 100)
+		app.Annotations = map[string]string{contract.ClusterAnnotation: "cluster1", "example.com/note": strings.Repeat("x", maxRest)}
+		change(app)
+		kept(t, s, app)
+		if !Reduced(app) {
+			t.Fatal("it is kept completely")
+		}
+		return string(app.Spec)
+	}
+	same := large(func(*argocd.Application) {})
+	if again := large(func(a *argocd.Application) {
+		a.ResourceVersion, a.ManagedFields = "7", make([]metav1.ManagedFieldsEntry, 1)
+	}); again != same {
+		t.Errorf("%s became %s without a change", same, again)
+	}
+	for name, change := range map[string]func(*argocd.Application){
+		"label":      func(a *argocd.Application) { a.Labels["a"] = "b" },
+		"annotation": func(a *argocd.Application) { a.Annotations["example.com/note"] += "y" },
+		"finalizer":  func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} },
+		"operation":  func(a *argocd.Application) { a.Operation = json.RawMessage(`{"sync":{}}`) },
+		"status":     func(a *argocd.Application) { a.Status = json.RawMessage(`{"health":{}}`) },
+		"spec": func(a *argocd.Application) {
+			a.Spec = json.RawMessage(strings.Replace(string(a.Spec), "shop", "sold", 1))
+		},
+	} {
+		if large(change) == same {
+			t.Errorf("a change of the %s is lost", name)
 		}
 	}
 }

@@ -21,7 +21,8 @@
 // or of Argo CD, because they are delivered, compared and patched. It leaves out managed fields and kubectl's copy of
 // the object. It also leaves out lists in the status that a hub's own Argo CD has left behind (resources, history,
 // summary, the resources of a sync). If a spec is too large to be delivered, or [Specs] have no room for it, only its
-// project and destination are kept. If an Application is not pulled, only its metadata and our conditions are kept.
+// project and destination are kept. If an Application is not pulled, only our conditions and the metadata that is read
+// are kept. If an Application is large without its spec, only the fields by which it is found are kept ([Reduced]).
 //
 // Applications share texts, maps and lists that they have in common.
 package manifestcache

@@ -26,9 +26,9 @@ const (
 	maxSpecs, maxNamespaceSpecs = 32 << 20, 16 << 20
 )
 
-// Specs limits the memory of the specs of all cached Applications. A large spec that does not fit
-// is left out of the cache (see [OmittedSpec]) and read when it is needed. Equal specs of a
-// namespace are kept once.
+// Specs limits the memory of all cached Applications. A large spec that does not fit is left out of
+// the cache (see [Omitted]) and read when it is needed. Equal specs of a namespace are kept once.
+// An Application that is large without its spec is left out, too (see [Reduced]).
 type Specs struct {
 	hash   func(*argocd.Application) string
 	report func(omitted int)
@@ -54,7 +54,7 @@ type keptSpec struct {
 }
 
 // NewSpecs returns the limits of one cache. hash identifies the delivered part of an Application's
-// spec. report gets the number of specs that are left out.
+// spec. report gets the number of Applications of which something is left out.
 func NewSpecs(hash func(*argocd.Application) string, report func(omitted int)) *Specs {
 	return &Specs{
 		hash: hash, report: report, most: maxSpecs, mostInNamespace: maxNamespaceSpecs, of: map[types.UID]specKey{}, kept: map[specKey]*keptSpec{},
@@ -77,7 +77,7 @@ func (s *Specs) Forget(app types.UID) {
 func (s *Specs) keep(app *argocd.Application) json.RawMessage {
 	size := len(app.Spec)
 	switch {
-	case s == nil || OmittedSpec(app.Spec) > 0: // no limit, or left out before
+	case s == nil || omitted(app.Spec) != (omission{}): // no limit, or left out before
 		return shareSpec(app.Spec)
 	case size <= smallSpec:
 		s.Forget(app.UID)
@@ -126,8 +126,20 @@ func (s *Specs) release(app types.UID) {
 	}
 }
 
+// leaveOut counts an Application as left out.
+func (s *Specs) leaveOut(app types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.release(app)
+	s.omitted[app] = true
+	s.report(len(s.omitted))
+}
+
 // omit returns the replacement of a spec that is left out.
-func (s *Specs) omit(app *argocd.Application) json.RawMessage {
+func (s *Specs) omit(app *argocd.Application) json.RawMessage { return encoded(s.members(app), nil) }
+
+// members returns the members of that replacement.
+func (s *Specs) members(app *argocd.Application) map[string]any {
 	fields := membersOf(app.Spec)
 	kept := map[string]any{omittedMember: len(app.Spec)}
 	if s != nil {
@@ -138,5 +150,5 @@ func (s *Specs) omit(app *argocd.Application) json.RawMessage {
 			kept[name] = value
 		}
 	}
-	return encoded(kept, nil)
+	return kept
 }

@@ -54,18 +54,18 @@ func TestSpecs_boundWhatATenantTakes(t *testing.T) {
 	}
 	left := 0
 	for _, app := range apps {
-		if OmittedSpec(app.Spec) == 0 {
+		if Omitted(app.Spec) == 0 {
 			continue
 		}
 		left++
-		if hash, known := OmittedHash(app.Spec); !known || hash != fmt.Sprint(OmittedSpec(app.Spec)) || !strings.Contains(string(app.Spec), `"project":"team"`) {
+		if hash, known := OmittedHash(app.Spec); !known || hash != fmt.Sprint(Omitted(app.Spec)) || !strings.Contains(string(app.Spec), `"project":"team"`) {
 			t.Fatalf("of a spec that is left out is kept %s", app.Spec)
 		}
 	}
 	if want := applications - maxNamespaceSpecs/size; *omitted != left || left < want || left > want+1 {
 		t.Errorf("%d specs are left out, %d are reported, want %d", left, *omitted, want)
 	}
-	if app := kept(t, s, withSpec("other", "app", "", size)); OmittedSpec(app.Spec) > 0 {
+	if app := kept(t, s, withSpec("other", "app", "", size)); Omitted(app.Spec) > 0 {
 		t.Error("one tenant's specs leave no room for another's")
 	}
 	runtime.KeepAlive(apps)
@@ -79,7 +79,7 @@ func TestSpecs_keep(t *testing.T) {
 			s.keep(withSpec("team", fmt.Sprint("filled-", i), fmt.Sprint("filled-", i), large-200))
 		}
 	}
-	whole := func(s *Specs, app *argocd.Application) bool { return OmittedSpec(s.keep(app)) == 0 }
+	whole := func(s *Specs, app *argocd.Application) bool { return Omitted(s.keep(app)) == 0 }
 	for name, c := range map[string]struct {
 		reason string
 		change func(t *testing.T, s *Specs)
@@ -152,7 +152,7 @@ func TestSpecs_countWhatTheyKeep(t *testing.T) {
 		total, left, counted := 0, 0, map[*byte]bool{}
 		for _, spec := range cached {
 			switch {
-			case OmittedSpec(spec) > 0:
+			case Omitted(spec) > 0:
 				left++
 			case len(spec) > smallSpec && !counted[&spec[0]]:
 				counted[&spec[0]] = true

@@ -47,8 +47,8 @@ type Stored struct {
 	Hash, BaseHash string
 	// ApplicationSpec is the annotation with the hash of the Application's spec.
 	ApplicationSpec string
-	// Delivers is the Application in the spec, or empty if no manifest is one. It is nil if the
-	// spec has no manifests. In a Work it is also nil if the name equals the hub Application's.
+	// Delivers is the Application in the spec, or empty if no manifest is one. In a Work it is nil
+	// if the name equals the hub Application's.
 	Delivers *types.NamespacedName
 	// Project is the AppProject that the Application in the spec names, with "default" for none. It
 	// is empty if the spec has no Application that can be decoded.

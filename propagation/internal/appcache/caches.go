@@ -72,11 +72,11 @@ func ReleaseSpecs(ctx context.Context, c cache.Cache) error {
 	return nil
 }
 
-// Whole returns a cached Application with its spec. If the cache left the spec out, Whole reads the
-// Application from the API server. A spec of more than specLimit bytes is not delivered, so it
-// stays left out. The error is a conflict if the cache is behind.
+// Whole returns a cached Application with everything that decisions need. If the cache left a part
+// of it out, Whole reads the Application from the API server. A spec of more than specLimit bytes
+// is not delivered, so it stays left out. The error is a conflict if the cache is behind.
 func Whole(ctx context.Context, live client.Reader, app *argocd.Application, specLimit int) (*argocd.Application, error) {
-	if size := manifestcache.OmittedSpec(app.Spec); size == 0 || size > specLimit {
+	if size := manifestcache.Omitted(app.Spec); !manifestcache.Reduced(app) && (size == 0 || size > specLimit) {
 		return app, nil
 	}
 	whole := &argocd.Application{}
@@ -145,12 +145,12 @@ func trimDecisions(in any) (any, error) {
 		return in, nil
 	}
 	kept := metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
-	for key, value := range o.Annotations {
-		if strings.HasPrefix(key, contract.KeyPrefix) {
+	for _, key := range []string{contract.DeletionBudgetAnnotation, contract.DeletionPolicyAnnotation, contract.PausedAnnotation} {
+		if value, exists := o.Annotations[key]; exists {
 			if kept.Annotations == nil {
 				kept.Annotations = map[string]string{}
 			}
-			kept.Annotations[strings.Clone(key)] = strings.Clone(contract.Token(value, &contract.Rejected{}))
+			kept.Annotations[key] = strings.Clone(contract.Token(value, &contract.Rejected{}))
 		}
 	}
 	o.ObjectMeta = kept

@@ -4,13 +4,18 @@
 package appcache
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -117,5 +122,82 @@ func TestCachedWork_excludesTheRequestFromTheBaseHash(t *testing.T) {
 	plain, loaded := Compact(bare), Compact(asked)
 	if plain.Stored.Hash == loaded.Stored.Hash || payload.CachedBase(plain) != payload.CachedBase(loaded) {
 		t.Errorf("hashed to %+v and to %+v with a request", plain.Stored, loaded.Stored)
+	}
+}
+
+// oneApplication is an API server with one Application, or none.
+type oneApplication struct {
+	client.Reader
+	app *argocd.Application
+}
+
+func (o oneApplication) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	app, ok := into.(*argocd.Application)
+	if !ok || o.app == nil || key != client.ObjectKeyFromObject(o.app) {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	o.app.DeepCopyInto(app)
+	return nil
+}
+
+// Whole returns what the API server has of an Application that the cache has reduced, or of which it has left out
+// a spec that may be delivered.
+func TestWhole(t *testing.T) {
+	const limit = 100 << 10
+	note := func(a *argocd.Application) { a.Annotations["example.com/note"] = strings.Repeat("x", 20<<10) }
+	large := func(a *argocd.Application) {
+		a.Spec = fmt.Appendf(nil, `{"project":"default","x":%q}`, strings.Repeat("x", limit))
+	}
+	for name, c := range map[string]struct {
+		reason  string
+		change  func(*argocd.Application)
+		live    func(*argocd.Application)
+		reads   bool
+		omitted bool // the spec, of the result
+	}{
+		"small":        {reason: "the cache has it", change: func(*argocd.Application) {}},
+		"reduced":      {reason: "its annotations and its status are needed", change: note, reads: true},
+		"large":        {reason: "its spec is not delivered", change: large, omitted: true},
+		"large, noted": {reason: "its status is needed", change: func(a *argocd.Application) { note(a); large(a) }, reads: true, omitted: true},
+		"another":      {reason: "the cache is behind", change: note, live: func(a *argocd.Application) { a.UID = "fedcba9876543210" }},
+	} {
+		app := cachedApplication()
+		app.Finalizers, app.Status = []string{"example.com/foreign"}, json.RawMessage(`{"health":{}}`)
+		c.change(app)
+		live := app.DeepCopy()
+		if c.live != nil {
+			c.live(live)
+		}
+		if _, err := manifestcache.NewSpecs(payload.ApplicationSpecHash, func(int) {}).TrimApplication(limit)(app); err != nil {
+			t.Fatal(err)
+		}
+		whole, err := Whole(t.Context(), oneApplication{app: live}, app, limit)
+		if c.live != nil {
+			if !apierrors.IsConflict(err) {
+				t.Errorf("%s: %s: the error is %v", name, c.reason, err)
+			}
+			continue
+		}
+		switch {
+		case err != nil:
+			t.Errorf("%s: %s: %v", name, c.reason, err)
+		case (whole != app) != c.reads, manifestcache.Reduced(whole), (manifestcache.Omitted(whole.Spec) > 0) != c.omitted:
+			t.Errorf("%s: %s: read is %t, the spec is %.200s", name, c.reason, whole != app, whole.Spec)
+		case len(whole.Finalizers) != 1 || string(whole.Status) != `{"health":{}}` || whole.Annotations["example.com/note"] != live.Annotations["example.com/note"]:
+			t.Errorf("%s: %s: a part is missing", name, c.reason)
+		}
+	}
+}
+
+// Of the annotations of an ApplicationSet or Namespace, the cache keeps a bounded part.
+func TestTrimDecisions_boundsWhatIsKept(t *testing.T) {
+	set := argocd.ApplicationSetMetadata()
+	set.Annotations = map[string]string{contract.DeletionBudgetAnnotation: strings.Repeat("hold ", 1000), contract.PausedAnnotation: "delivery"}
+	for i := range 1000 {
+		set.Annotations[fmt.Sprint(contract.KeyPrefix, i)] = "x"
+	}
+	kept := TrimDecisions(set).Annotations
+	if len(kept) != 2 || kept[contract.PausedAnnotation] != "delivery" || len(kept[contract.DeletionBudgetAnnotation]) > contract.MaxToken || kept[contract.DeletionBudgetAnnotation] == "" {
+		t.Errorf("%d annotations are kept: %.500v", len(kept), kept)
 	}
 }

@@ -17,7 +17,7 @@ var rejectedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 
 var specsOmitted = prometheus.NewGauge(prometheus.GaugeOpts{
 	Name: "propagation_specs_omitted",
-	Help: "Applications whose spec is not kept in memory, since the large specs of their namespace or of the hub take too much: it is read each time it is needed.",
+	Help: "Applications of which a part is not kept in memory, since they are large, or the large specs of their namespace or of the hub take too much: it is read each time it is needed.",
 })
 
 func countRejected(rejected *contract.Rejected) {

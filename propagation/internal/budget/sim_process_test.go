@@ -372,13 +372,8 @@ func (p *process) refresh(w decide.Work, t decide.Fate) {
 		return
 	}
 	k.changeSpec(func(o *workv1.ManifestWork) {
-		if t.Project {
-			_, err := payload.UpdateProjects(&o.Spec, o.Namespace, "", func(name string) (*argocd.AppProject, error) {
-				if q := p.cache.projects[name]; q != nil {
-					return q.object(name), nil
-				}
-				return nil, nil
-			})
+		if q := p.cache.projects[w.Project]; t.Project && q != nil {
+			_, err := payload.UpdateProject(&o.Spec, o.Namespace, "", q.object(w.Project))
 			p.check(err)
 		}
 		switch t.Automation {

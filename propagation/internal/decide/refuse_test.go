@@ -76,6 +76,9 @@ func TestDecide_keepsTheWorkOfARefusedDelivery(t *testing.T) {
 		"spec not kept": {change: func(s *scene) {
 			s.app.Spec = json.RawMessage(`{"multicluster-integrations/bytes":700000,"project":"wide","destination":{}}`)
 		}, want: policy.ReasonTooLarge},
+		"operation left out": {change: func(s *scene) {
+			s.app.Operation = json.RawMessage(`{"multicluster-integrations/bytes":700000}`)
+		}, want: policy.ReasonTooLarge, text: "700000"},
 	}
 	for name, r := range rows {
 		change := r.change

@@ -107,7 +107,7 @@ func (w *wish) unwritable() bool {
 	_, refusal := w.want().build()
 	_, taken := w.holder(w.current)
 	w.current = nil
-	return refusal != nil || taken || tooLarge(manifestcache.OmittedSpec(w.app.Spec), w.d.facts.Settings) != nil
+	return refusal != nil || taken || tooLarge(omitted(w.app), w.d.facts.Settings) != nil
 }
 
 // first returns a work of the desired identity, even if its removal is planned.
@@ -254,7 +254,7 @@ func (w *wish) want() *want {
 func (w *wish) write() {
 	n := w.want()
 	n.plan()
-	w.d.outcome.refusal = tooLarge(n.omitted(), w.d.facts.Settings)
+	w.d.outcome.refusal = tooLarge(omitted(w.app), w.d.facts.Settings)
 	built, refusal := n.build()
 	if w.d.outcome.refusal == nil {
 		w.d.outcome.refusal = refusal

@@ -127,11 +127,13 @@ func (n *want) build() (*workv1.ManifestWork, *policy.Decision) {
 	return built, tooLarge(payload.Size(built), n.facts.Settings)
 }
 
-// omitted returns the size of a spec that the cache does not keep, or 0.
-func (n *want) omitted() int { return manifestcache.OmittedSpec(n.app.Spec) }
+// omitted returns the size of the spec or operation that the cache does not keep, or 0.
+func omitted(app *argocd.Application) int {
+	return max(manifestcache.Omitted(app.Spec), manifestcache.Omitted(app.Operation))
+}
 
-// tooLarge refuses an Application if size, the bytes of its manifests or of its spec, exceeds the
-// limit.
+// tooLarge refuses an Application if size, the bytes of its manifests or of a part of it, exceeds
+// the limit.
 func tooLarge(size int, s Settings) *policy.Decision {
 	if size <= s.SizeLimit {
 		return nil

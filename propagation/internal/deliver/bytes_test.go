@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
@@ -346,7 +348,7 @@ func TestDelivery_includesSpecsThatTheCacheLeavesOut(t *testing.T) {
 		if err := running.cached.cache.Get(t.Context(), client.ObjectKeyFromObject(app), cached); err != nil {
 			t.Fatal(err)
 		}
-		if manifestcache.OmittedSpec(cached.Spec) > 0 {
+		if manifestcache.Omitted(cached.Spec) > 0 {
 			left = append(left, i)
 		}
 	}
@@ -366,4 +368,58 @@ func TestDelivery_includesSpecsThatTheCacheLeavesOut(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Of an Application with large metadata, the cache keeps little. propagation delivers all of it, and every change.
+// It keeps the conditions and finalizers of other controllers.
+func TestDelivery_includesApplicationsThatTheCacheReduces(t *testing.T) {
+	const note, theirs, guard = "example.com/note", "SyncError", "hub.example.com/guard"
+	large := func(text string) func(*argocd.Application) {
+		return func(a *argocd.Application) { a.Annotations[note] = text + strings.Repeat("x", 40<<10) }
+	}
+	running := start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", large("first"), func(a *argocd.Application) {
+		a.Finalizers = []string{argocd.ResourcesFinalizer, guard}
+		a.Status = json.RawMessage(`{"conditions":[{"message":"theirs","type":"` + theirs + `"}]}`)
+	})
+	has := func(text string) {
+		t.Helper()
+		testkit.Eventually(t, "the annotation", func() error {
+			got := ""
+			for _, work := range works(t, app) {
+				got = content(t, &work).Annotations[note]
+			}
+			if got != text+strings.Repeat("x", 40<<10) {
+				return fmt.Errorf("it has %d bytes, which begin with %.20q", len(got), got)
+			}
+			return nil
+		})
+	}
+	has("first")
+	cached := &argocd.Application{}
+	if err := running.cached.cache.Get(t.Context(), client.ObjectKeyFromObject(app), cached); err != nil || !manifestcache.Reduced(cached) {
+		t.Fatalf("the cache keeps %d annotations, %v", len(cached.Annotations), err)
+	}
+	sameFacts(t, running, client.ObjectKeyFromObject(app))
+	edit(t, app, large("other"))
+	has("other")
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ManagementPolicyAnnotation] = "x" })
+	says(t, app, policy.ErrorCondition, contract.ManagementPolicyAnnotation)
+	says(t, app, theirs, "theirs")
+	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, contract.ManagementPolicyAnnotation) })
+	says(t, app, policy.ErrorCondition, "")
+	says(t, app, theirs, "theirs")
+	remove(t, app)
+	withdrawn(t, app)
+	testkit.Eventually(t, "the release", func() error {
+		if err := hub.client.Get(t.Context(), client.ObjectKeyFromObject(app), app); err != nil {
+			return err
+		}
+		if !slices.Equal(app.Finalizers, []string{guard}) {
+			return fmt.Errorf("finalizers %v", app.Finalizers)
+		}
+		return nil
+	})
+	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
 }

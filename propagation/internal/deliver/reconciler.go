@@ -94,7 +94,11 @@ func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) erro
 	if err == nil || app == nil || app.DeletionTimestamp != nil || !isRejected(err) {
 		return err
 	}
-	return errors.Join(err, r.applier.refused(ctx, app, "not delivered", err))
+	whole, failed := readObject(ctx, r.cached, key, &argocd.Application{})
+	if whole == nil || failed != nil {
+		return errors.Join(err, failed)
+	}
+	return errors.Join(err, r.applier.refused(ctx, whole, "not delivered", err))
 }
 
 // prepare plans every Application once with facts from the caches. It returns how long to wait for

@@ -368,5 +368,5 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 func (wa *watcher) ending(ctx context.Context, key client.ObjectKey, work *manifestcache.Work) bool {
 	app, err := readObject(ctx, wa.client, key, &argocd.Application{})
 	return err != nil || (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) ||
-		app.Annotations[contract.ClusterAnnotation] != work.Namespace || concernsUs(app.Status))
+		app.Annotations[contract.ClusterAnnotation] != work.Namespace || manifestcache.Reduced(app) || concernsUs(app.Status))
 }

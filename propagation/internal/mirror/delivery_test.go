@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -133,4 +134,22 @@ func TestChange_isNotDoneWhileDelayedOrRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The cache keeps neither conditions nor operation of an Application with large annotations. The mirror shows the
+// report of its cluster, and leaves the conditions of others.
+func TestMirror_keepsConditionsThatTheCacheLeavesOut(t *testing.T) {
+	f := newFleet(t)
+	startBoth(t, Options{ApplyGrace: time.Millisecond}, nil)
+	cluster := f.cluster()
+	app := f.app("guestbook", cluster.Name, func(a *argocd.Application) {
+		a.Annotations["example.com/note"] = strings.Repeat("x", 40<<10) // more than a work may have
+		a.Status = json.RawMessage(`{"conditions":[{"message":"theirs","type":"Theirs"}]}`)
+	})
+	report(t, f.work(app, cluster.Name), healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded Theirs PullDeliveryError")
+	available(t, cluster, metav1.ConditionFalse)
+	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded Theirs PullDeliveryError ClusterUnreachableWarning")
+	available(t, cluster, metav1.ConditionTrue)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded Theirs PullDeliveryError")
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -33,9 +35,11 @@ import (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 
 // Reconciler keeps the status of a hub Application equal to the report of its managed cluster. It
-// reads from the cache only, and its only write is the patch.
+// reads from the cache, and from the API server only an Application that the cache has reduced. Its
+// only write is the patch.
 type Reconciler struct {
 	client  client.Client
+	live    client.Reader
 	works   func(app types.NamespacedName) ([]*manifestcache.Work, error)
 	options Options
 	now     func() time.Time
@@ -46,12 +50,16 @@ type Reconciler struct {
 // Reconcile mirrors one Application.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	seen := r.memory.takeFeedback(req.NamespacedName)
-	app := &argocd.Application{}
-	if err := r.client.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
-		if apierrors.IsNotFound(err) {
-			r.memory.forget(req.NamespacedName)
-		}
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	app, err := r.application(ctx, req.NamespacedName)
+	switch {
+	case apierrors.IsNotFound(err):
+		r.memory.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	case apierrors.IsConflict(err):
+		r.memory.returnFeedback(req.NamespacedName, seen)
+		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
+	case err != nil:
+		return ctrl.Result{}, err
 	}
 	d, err := r.decide(ctx, app)
 	switch {
@@ -89,6 +97,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		feedbackSeconds.Observe(r.now().Sub(seen).Seconds())
 	}
 	return ctrl.Result{}, nil
+}
+
+// application reads an Application with its status.
+func (r *Reconciler) application(ctx context.Context, key types.NamespacedName) (*argocd.Application, error) {
+	app := &argocd.Application{}
+	err := r.client.Get(ctx, key, app, client.UnsafeDisableDeepCopy)
+	if err != nil || !manifestcache.Reduced(app) {
+		return app, err
+	}
+	return appcache.Whole(ctx, r.live, app, math.MaxInt)
 }
 
 // decision is the decision about the status of an Application.

@@ -65,7 +65,7 @@ func (o Options) withDefaults() Options {
 // package manifestcache.
 func Setup(_ context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
 	options = options.withDefaults()
-	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}
+	r := &Reconciler{client: mgr.GetClient(), live: mgr.GetAPIReader(), works: index.Of, options: options, now: time.Now}
 	clusters := &clusterHandler{applications: index.On, lost: map[string]bool{}, comparisons: newComparisons(index)}
 	comparing.Store(clusters.comparisons)
 	err := ctrl.NewControllerManagedBy(mgr).
