@@ -4,6 +4,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
-	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
@@ -36,26 +36,31 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 		a.reporter.tracker.forget(p.facts.Key)
 		a.requests.refreshes.forget(p.facts.Key)
 	}
-	failed := a.requests.next(ctx, &p)
-	again, ended := a.endAll(ctx, &p)
-	failed = errors.Join(failed, ended)
+	ofApp := a.requests.next(ctx, &p)
+	again, failed := a.endAll(ctx, &p)
+	var unwritten error // its refusal is already in the report
 	if p.plan.Write != nil {
-		failed = errors.Join(failed, a.write(ctx, &p))
+		unwritten = a.write(ctx, &p)
 	}
 	failed = errors.Join(failed, a.refreshAll(ctx, &p))
 	// The works of an abandoned Application get their ending first, unless the API server rejects
 	// it.
 	waits := p.plan.Release == decide.Abandoned && again
 	if p.plan.Release != decide.NoRelease && !waits {
-		failed = errors.Join(failed, a.release(ctx, &p))
+		ofApp = errors.Join(ofApp, a.release(ctx, &p))
 	}
+	failed = errors.Join(ofApp, failed)
+	refusal := rejection(failed)
+	failed = errors.Join(failed, unwritten)
 	switch {
-	case app == nil || failed != nil:
+	case app == nil, failed != nil && rejection(failed) == nil:
 		return failed
-	case p.facts.StatusProblem != "":
+	case p.plan.Report == nil && rejection(ofApp) == nil:
+		return failed // the next event leads to a report
+	case p.facts.StatusProblem != "" && failed == nil:
 		return reconcile.TerminalError(fmt.Errorf("read status of Application %s: %s", p.facts.Key, p.facts.StatusProblem))
 	}
-	return a.report(ctx, &p)
+	return errors.Join(failed, a.report(ctx, &p, refusal))
 }
 
 // endAll does the next step of each removal that may proceed. again is true if a failed one may
@@ -122,7 +127,8 @@ func (a *applier) write(ctx context.Context, p *pass) error {
 		p.plan.Report = waitFor(own.work)
 		return nil
 	case isRejected(err):
-		return errors.Join(err, a.refused(ctx, app, what, err))
+		p.plan.Report = refused(what, err)
+		return err
 	case err != nil:
 		return err
 	}
@@ -139,9 +145,9 @@ func waitFor(work *manifestcache.Work) *policy.Decision {
 		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)
 }
 
-// refused reports that the API server rejects the ManifestWork.
-func (a *applier) refused(ctx context.Context, app *argocd.Application, what string, err error) error {
-	return a.reporter.updateConditions(ctx, app, *policy.Refuse(policy.ReasonRefused, "%s: the API server refused the ManifestWork: %v", what, err), "")
+// refused is the report about a ManifestWork that the API server rejects.
+func refused(what string, err error) *policy.Decision {
+	return policy.Refuse(policy.ReasonRefused, "%s: the API server refused the ManifestWork: %v", what, err)
 }
 
 func cachedOf(w *decide.Work) *manifestcache.Work {
@@ -187,12 +193,15 @@ func (a *applier) release(ctx context.Context, p *pass) error {
 	return a.writer.release(ctx, app, kept)
 }
 
-// report writes the conditions of the Application.
-func (a *applier) report(ctx context.Context, p *pass) error {
-	v := p.plan.Report
-	switch {
-	case v == nil, v.Refusal.Reason == policy.ReasonDeleting && v.Refusal.Text == "" && p.verdict.Held == "":
+// report writes the conditions of the Application. refusal is an error of a write that the API
+// server would return again, or nil.
+func (a *applier) report(ctx context.Context, p *pass, refusal error) error {
+	v := *cmp.Or(p.plan.Report, &policy.Decision{})
+	if refusal != nil {
+		v = with(v, policy.Message{Reason: policy.ReasonRefused, Text: fmt.Sprintf("not finished: the API server refused to %.500v", refusal)})
+	}
+	if v.Refusal.Reason == policy.ReasonDeleting && v.Refusal.Text == "" && p.verdict.Held == "" {
 		return nil // the next event leads to it
 	}
-	return a.reporter.updateConditions(ctx, p.facts.Application, *v, p.verdict.Held)
+	return a.reporter.updateConditions(ctx, p.facts.Application, v, p.verdict.Held)
 }

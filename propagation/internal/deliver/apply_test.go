@@ -303,7 +303,8 @@ func carries(t *testing.T, app *argocd.Application, text string) error {
 	return fmt.Errorf("no work has %s", text)
 }
 
-// refusing is an API server that returns an error for writes of some objects, by name.
+// refusing is an API server that returns an error for writes of some objects, by name. "finalizers" is the write
+// of an Application's finalizers.
 type refusing struct {
 	client.Client
 	errs  map[string]error
@@ -318,7 +319,10 @@ func (r *refusing) write(verb string, o client.Object) error {
 	return nil
 }
 
-func (r *refusing) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+func (r *refusing) Patch(_ context.Context, o client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	if data, err := patch.Data(o); err != nil || r.errs["finalizers"] != nil && strings.Contains(string(data), `"finalizers"`) {
+		return errors.Join(err, r.errs["finalizers"])
+	}
 	return r.write("patch", o)
 }
 
@@ -349,6 +353,40 @@ func TestApply_continuesAfterARefusedWrite(t *testing.T) {
 	a, p := endingOn(t, r, decide.StepDelete, decide.NoRelease)
 	if err := a.apply(t.Context(), p); !apierrors.IsForbidden(err) || !slices.Equal(r.wrote, []string{"delete b"}) {
 		t.Errorf("it wrote %v, %v", r.wrote, err)
+	}
+}
+
+// A write that is refused for good is reported, in addition to the other problems of the Application. The report
+// waits if the Application was just written, or if its works have changed meanwhile.
+func TestApply_reportsARefusedWrite(t *testing.T) {
+	again, never := apierrors.NewConflict(schema.GroupResource{}, "a", nil), apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("a policy"))
+	large := policy.Refuse(policy.ReasonTooLarge, "too large")
+	const refusal = "not finished: the API server refused to "
+	for name, c := range map[string]struct {
+		on      string
+		err     error
+		release decide.Release
+		report  *policy.Decision
+		want    string // the begin of the Event, empty for none
+	}{
+		"deleting":            {"a", never, decide.NoRelease, policy.RefuseAsWarning(policy.ReasonDeleting, ""), "Warning Refused " + refusal + "delete ManifestWork cluster1/a: "},
+		"delivers":            {"a", never, decide.NoRelease, &policy.Decision{Deliver: true}, "Warning Refused " + refusal + "delete ManifestWork cluster1/a: "},
+		"another problem":     {"a", never, decide.NoRelease, large, "Warning TooLarge too large; " + refusal + "delete ManifestWork cluster1/a: "},
+		"released":            {"a", never, decide.Undone, nil, ""},
+		"not released":        {"finalizers", never, decide.Undone, nil, "Warning Refused " + refusal + "release Application team/app: "},
+		"tried again":         {"a", again, decide.NoRelease, large, ""},
+		"release tried again": {"finalizers", again, decide.Undone, nil, ""},
+	} {
+		r, recorder := &refusing{errs: map[string]error{c.on: c.err}}, events.NewFakeRecorder(10)
+		a, p := endingOn(t, r, decide.StepDelete, c.release)
+		a.reporter.events, p.plan.Report = recorder, c.report
+		if err := a.apply(t.Context(), p); !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		close(recorder.Events)
+		if event := <-recorder.Events; !strings.HasPrefix(event, c.want) || c.want == "" && event != "" {
+			t.Errorf("%s: the Event is %q, want %q", name, event, c.want)
+		}
 	}
 }
 

@@ -189,3 +189,20 @@ func isRejected(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
 		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err)
 }
+
+// rejection returns the first of several joined errors that the API server would return again, or
+// nil.
+func rejection(err error) error {
+	if joined, is := err.(interface{ Unwrap() []error }); is { //nolint:errorlint // errors.As would drop the prefix of an error
+		for _, one := range joined.Unwrap() {
+			if refusal := rejection(one); refusal != nil {
+				return refusal
+			}
+		}
+		return nil
+	}
+	if isRejected(err) {
+		return err
+	}
+	return nil
+}

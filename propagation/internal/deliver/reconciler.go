@@ -98,7 +98,7 @@ func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) erro
 	if whole == nil || failed != nil {
 		return errors.Join(err, failed)
 	}
-	return errors.Join(err, r.applier.refused(ctx, whole, "not delivered", err))
+	return errors.Join(err, r.applier.reporter.updateConditions(ctx, whole, *refused("not delivered", err), ""))
 }
 
 // prepare plans every Application once with facts from the caches. It returns how long to wait for

@@ -38,13 +38,10 @@ type reporter struct {
 	tracker *tracker
 }
 
-// withHeld adds the message about held removals to a decision.
-func withHeld(v policy.Decision, held string) policy.Decision {
-	if held == "" {
-		return v
-	}
-	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: held}
+// with adds a message about changes that are not carried out to a decision. An empty text adds none.
+func with(v policy.Decision, m policy.Message) policy.Decision {
 	switch {
+	case m.Text == "":
 	case v.Deliver:
 		v.Warnings = append(slices.Clip(v.Warnings), m)
 	case v.Refusal.Text == "" || v.Refusal.Reason == policy.ReasonDeleting:
@@ -158,7 +155,7 @@ func (rep *reporter) recordWarning(app *argocd.Application, f policy.Message) {
 // updateConditions writes a decision into the Application's conditions. A new one is also recorded
 // in an Event. Conditions of other writers stay.
 func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Application, v policy.Decision, held string) error {
-	v = withHeld(v, held)
+	v = with(v, policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: held})
 	state, reason := stateOf(v)
 	rep.tracker.count(client.ObjectKeyFromObject(app), state, reason)
 	current, err := appstatus.Conditions(app.Status)

@@ -12,9 +12,12 @@ import (
 	"testing"
 
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -143,6 +146,49 @@ func TestStatus_reportsARefusalOfTheAPIServer(t *testing.T) {
 	p.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: bare}})
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = bare })
 	says(t, app, policy.ErrorCondition, "the API server refused")
+}
+
+// If the API server refuses the deletion or another write of a ManifestWork for good, the Application reports the
+// refusal, in addition to its other problem.
+func TestStatus_reportsARefusalOfALaterWrite(t *testing.T) {
+	denied := func(o client.Object) error {
+		return apierrors.NewForbidden(workv1.Resource("manifestworks"), o.GetName(), errors.New("a webhook denied it"))
+	}
+	argo := newPlace(t)
+	startWith(t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Delete: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.DeleteOption) error {
+				return denied(o)
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				if data, err := patch.Data(o); err != nil || strings.Contains(string(data), `"path":"/spec"`) {
+					return errors.Join(err, denied(o))
+				}
+				return c.Patch(ctx, o, patch, opts...)
+			},
+		})
+	}, func(o *Options) { o.ArgoCDNamespace, o.SizeLimit = argo.namespace, 3000 })
+	t.Run("deletion", func(t *testing.T) {
+		p := newPlace(t)
+		app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+		work := delivered(t, app, p.cluster)
+		remove(t, app)
+		refusal := "the API server refused to delete ManifestWork " + p.cluster + "/" + work.Name
+		says(t, app, policy.WarningCondition, refusal)
+		testkit.Eventually(t, "the Event", func() error { return recorded(app, refusal) })
+	})
+	t.Run("AppProject", func(t *testing.T) {
+		p := newPlace(t)
+		project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: "wide"}, Spec: sourceSpec("*")}
+		p.create(project)
+		app := p.deploy("guestbook", projectIs("wide"))
+		work := delivered(t, app, p.cluster)
+		edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/large"] = strings.Repeat("x", 3000) })
+		says(t, app, policy.ErrorCondition, "the limit is 3000")
+		edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("*", "other") })
+		says(t, app, policy.ErrorCondition, "the API server refused to patch ManifestWork "+p.cluster+"/"+work.Name)
+		says(t, app, policy.ErrorCondition, "the limit is 3000")
+	})
 }
 
 func recorded(app *argocd.Application, text string) error {
