@@ -140,6 +140,9 @@ type Work struct {
 	// Live is the work from the API server. It is nil if the facts come from the cache, which has
 	// no spec.
 	Live *workv1.ManifestWork
+	// Waiting is when this process first observed that the removal waits for the cluster, or the
+	// zero time.
+	Waiting time.Time
 	// Note is the ledger's note of the work.
 	Note Note
 	// Set has the annotations of the ApplicationSet that this work names. Only a work of a deleted

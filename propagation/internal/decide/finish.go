@@ -21,7 +21,7 @@ func (s *subject) finish() {
 		t.Override = s.override()
 	}
 	if t.Act == End {
-		t.How = s.how()
+		t.How = s.reduced(s.how())
 		t.Delayed = s.delay()
 		t.Next, t.Wait = s.next()
 		switch {

@@ -34,6 +34,41 @@ func (s *subject) how() payload.Ending {
 	return payload.Ending{}
 }
 
+// reduced returns the ending of a work that lost a permission. The cluster may refuse the spec of a
+// tenant, but no tenant may prevent the removal with such a spec. If the agent has refused the ending
+// for a grace period, the ending is reduced, and stays so.
+func (s *subject) reduced(e payload.Ending) payload.Ending {
+	w := s.work
+	if w.Live == nil || w.Missing || ChangeOf(s.fate.Why) != Revoke || !leaves(e) || !payload.Reducible(&w.Live.Spec) {
+		return e
+	}
+	less := e
+	less.Finalizers, less.Reduced = nil, true // Argo CD cannot run hooks without the source
+	_, says, err := payload.EndingOf(w.Live, less)
+	switch {
+	case err != nil:
+		return e
+	case says:
+		return less
+	}
+	applied := meta.FindStatusCondition(w.Live.Status.Conditions, workv1.WorkApplied)
+	if _, says, err = payload.EndingOf(w.Live, e); err != nil || !says || w.Applied != metav1.ConditionFalse || applied == nil {
+		return e
+	}
+	refused := s.facts.Now.Sub(earlier(applied.LastTransitionTime.Time, s.facts.Now))
+	if left := s.facts.Settings.BindingGrace - refused; left > 0 {
+		s.plan.again(left)
+		return e
+	}
+	return less
+}
+
+// leaves reports whether something stays on the cluster that the agent or Argo CD would remove
+// without the ending.
+func leaves(e payload.Ending) bool {
+	return e.Orphan || !slices.ContainsFunc(e.Finalizers, contract.IsCascading)
+}
+
 // next returns the next step of the removal, and the event that it waits for. Facts from the cache
 // have no spec. With those facts, the work counts as a work without its ending.
 func (s *subject) next() (Step, Wait) {
@@ -43,7 +78,7 @@ func (s *subject) next() (Step, Wait) {
 	}
 	f := stepFacts{
 		ClusterLeaving: !w.Cluster.There || w.Cluster.Leaving, Observes: s.observes(), Finalized: w.Finalized, Missing: w.Missing,
-		Leaves: e.Orphan || !slices.ContainsFunc(e.Finalizers, contract.IsCascading), Abandoned: s.abandoned(), Applied: w.Applied,
+		Leaves: leaves(e), Abandoned: s.abandoned(), Applied: w.Applied,
 	}
 	var proof payload.Proof
 	if w.Live != nil {

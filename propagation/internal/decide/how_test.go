@@ -25,7 +25,20 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 		return w
 	}
 	cascade := payload.Ending{Finalizers: []string{argocd.ResourcesFinalizer}}
+	// revoked has a work without its permission, whose agent has refused its ending for some time.
+	revoked := func(s *scene, e payload.Ending, since time.Duration) *Work {
+		w := s.delivered("w")
+		w.says(e)
+		w.May.Bound, s.May.Bound, w.Note.Allowed = false, false, true
+		w.missing(NotBound, over)
+		w.Applied = metav1.ConditionFalse
+		w.Live.Status.Conditions = []metav1.Condition{{
+			Type: workv1.WorkApplied, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(noon.Add(-since)), Message: "field not declared in schema",
+		}}
+		return w
+	}
 	const request = "end-without-cascade"
+	bare := func(s *scene) { s.app.Finalizers = nil }
 	run(t, map[string]row{
 		"cascade, applied": {reason: "the agent has applied it", change: func(s *scene) {
 			deleted(s, argocd.ResourcesFinalizer).says(cascade)
@@ -57,6 +70,64 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 			w.says(payload.Ending{})
 			w.Applied, w.Missing = metav1.ConditionFalse, true
 		}, want: "w end Deleting tenant:team bare delete; Deleting"},
+		"bare, refused for long": {reason: "the tenant itself asks for the removal", change: func(s *scene) {
+			bare(s)
+			w := revoked(s, payload.Ending{}, over)
+			w.May.Bound, s.May.Bound = true, true
+			s.deleting()
+		}, want: "w end Deleting tenant:team bare wait; OrphanPending"},
+		"revoked, refused a moment ago": {reason: "the cluster may accept it in a moment", change: func(s *scene) {
+			bare(s)
+			revoked(s, payload.Ending{}, grace-time.Second)
+		}, want: "w end NotBound admin:team bare wait; OrphanPending", text: "it reports: field not declared in schema"},
+		"revoked, refused in the future": {reason: "the clock of a cluster may be wrong", change: func(s *scene) {
+			bare(s)
+			revoked(s, payload.Ending{}, -time.Hour)
+		}, want: "w end NotBound admin:team bare wait; OrphanPending"},
+		"revoked, refused for long": {reason: "what a tenant writes delays no revocation for ever", change: func(s *scene) {
+			bare(s)
+			revoked(s, payload.Ending{}, grace)
+		}, want: "w end NotBound admin:team bare-reduced say; OrphanPending"},
+		"revoked, refused before its ending": {reason: "the ending may be what the cluster accepts", change: func(s *scene) {
+			w := revoked(s, payload.Ending{Finalizers: []string{argocd.ResourcesFinalizer}}, over)
+			bare(s)
+			w.see()
+		}, want: "w end NotBound admin:team bare say; OrphanPending"},
+		"revoked, refused, by the cache alone": {reason: "what the spec says is not known", change: func(s *scene) {
+			bare(s)
+			revoked(s, payload.Ending{}, over).Live = nil
+		}, want: "w end NotBound admin:team bare say; OrphanPending"},
+		"revoked, refused, and not there": {reason: "nothing is there to stay", change: func(s *scene) {
+			bare(s)
+			revoked(s, payload.Ending{}, over).Missing = true
+		}, want: "w end NotBound admin:team bare delete; NotBound"},
+		"revoked, refused, no takeover": {reason: "with fewer fields it would take over another owner's Application", change: func(s *scene) {
+			bare(s)
+			s.annotate(contract.ManagementPolicyAnnotation, payload.ManagementNoTakeover)
+			revoked(s, payload.Ending{}, over)
+		}, want: "w end NotBound admin:team bare wait; OrphanPending"},
+		"revoked, refused, post-delete hooks": {reason: "hooks need the source, which is the tenant's", change: func(s *scene) {
+			s.app.Finalizers = []string{argocd.PostDeleteFinalizer}
+			revoked(s, payload.Ending{Finalizers: s.app.Finalizers}, over)
+		}, want: "w end NotBound admin:team bare-reduced say; OrphanPending"},
+		"revoked, refused, orphan": {reason: "everything stays, and does not follow its git any more", change: func(s *scene) {
+			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
+			revoked(s, payload.Ending{Orphan: true, WithoutAutomation: true}, over)
+		}, want: "w end NotBound admin:team orphan-stopped-reduced say; OrphanPending"},
+		"revoked, reduced and unreported": {reason: "the agent has not", change: func(s *scene) {
+			s.app.Finalizers = []string{argocd.PostDeleteFinalizer}
+			revoked(s, payload.Ending{Reduced: true}, over).Applied = ""
+		}, want: "w end NotBound admin:team bare-reduced wait; OrphanPending"},
+		"revoked, reduced and refused": {reason: "the tenant wrote nothing of what the cluster refuses", change: func(s *scene) {
+			bare(s)
+			revoked(s, payload.Ending{Reduced: true}, over)
+		}, want: "w end NotBound admin:team bare-reduced wait; OrphanPending", text: "it reports: field not declared in schema"},
+		"revoked, reduced and applied": {reason: "no finalizer is left", change: func(s *scene) {
+			bare(s)
+			w := revoked(s, payload.Ending{Reduced: true}, over)
+			w.says(payload.Ending{Reduced: true}, value(contract.FeedbackRequest, request))
+			w.Applied = metav1.ConditionTrue
+		}, want: "w end NotBound admin:team bare-reduced delete; NotBound"},
 		"post-delete hooks alone": {reason: "they leave what is deployed", change: func(s *scene) {
 			w := deleted(s, argocd.PostDeleteFinalizer)
 			w.says(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}})

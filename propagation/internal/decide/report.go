@@ -6,6 +6,7 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,10 @@ import (
 // bindingQuiet is how long a lost binding is not reported. The placement controller moves a cluster
 // to another PlacementDecision in two writes, and no binding is lost in between.
 const bindingQuiet = 3 * time.Second
+
+// waitQuiet is how long an agent may take to apply the ending of a work before a delivered
+// Application reports it. A usual move is complete before then.
+const waitQuiet = 30 * time.Second
 
 // report sets the conditions of the Application that report the decision.
 func (d *decision) report() {
@@ -35,7 +40,7 @@ func (d *decision) report() {
 	case t.refusal != nil:
 		d.plan.Report = d.refusal(*t.refusal)
 	case t.delivers:
-		v := policy.Decision{Deliver: true, Warnings: append(t.warnings, d.upcoming()...)}
+		v := policy.Decision{Deliver: true, Warnings: slices.Concat(t.warnings, d.upcoming(), d.waiting())}
 		if n := d.plan.Waits; n == 1 {
 			v = t.pause.Decision("1 change waits")
 		} else if n > 0 || t.pause.Problem != "" {
@@ -105,12 +110,53 @@ func (d *decision) upcoming() (found []policy.Message) {
 	return found
 }
 
+// waiting warns about former works that stay until an agent has applied their ending, although the
+// desired delivery is written.
+func (d *decision) waiting() (found []policy.Message) {
+	var long []*subject
+	for _, s := range d.subjects {
+		if !s.waitsForCluster() {
+			continue
+		}
+		if quiet := waitQuiet - d.facts.Now.Sub(earlier(s.work.Waiting, d.facts.Now)); quiet > 0 {
+			d.plan.again(quiet)
+			continue
+		}
+		long = append(long, s)
+	}
+	if len(long) > 0 {
+		found = append(found, d.pending(long).Refusal)
+	}
+	return found
+}
+
+// waitsForCluster reports whether the removal of a proven work waits for its cluster alone.
+func (s *subject) waitsForCluster() bool {
+	t := s.fate
+	return t.Own && t.Act == End && !s.shared && !s.isHeld() && t.Next != StepDelete
+}
+
+// pending is the report of works whose removal waits for their clusters.
+func (d *decision) pending(works []*subject) *policy.Decision {
+	var places []string
+	text := ""
+	for _, s := range works {
+		places, text = append(places, s.place()), cmp.Or(text, s.fate.Wait.Text)
+	}
+	v := policy.RefuseAsWarning(policy.ReasonOrphanPending,
+		"not withdrawn yet: waiting for %s to apply how it ends (finalizers, annotation %s); if the cluster will not come back, %s",
+		strings.Join(places, ", "), contract.DeletionPolicyAnnotation, d.ifLost())
+	if text != "" {
+		v.Refusal.Text += fmt.Sprintf("; it reports: %.300s", text)
+	}
+	return v
+}
+
 // unfinished is the report of proven works that are not removed yet, because the removal waits for
 // an agent or is paused. It returns v if the budget holds a removal, because the budget adds its
 // own report. It returns nil if all removals have finished.
 func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
-	var pending []string
-	var wait Wait
+	var pending []*subject
 	var pause policy.Pause
 	problem, held := "", false
 	for _, s := range d.subjects {
@@ -121,23 +167,17 @@ func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 			pause = policy.StrongestPause(pause, t.Delayed.Pause)
 		case t.Delayed.Problem != "":
 			problem = cmp.Or(problem, t.Delayed.Problem)
-		case t.Delayed.By != "" || t.Lane.Kind != Uncounted && !s.work.Note.Allowed:
+		case s.waitsForCluster():
+			pending = append(pending, s)
+		case s.isHeld():
 			held = true
-		case t.Next != StepDelete:
-			pending, wait.Text = append(pending, s.place()), cmp.Or(wait.Text, t.Wait.Text)
 		}
 	}
 	switch {
 	case problem != "":
 		return policy.Refuse(policy.ReasonInvalidTarget, "nothing is withdrawn: %s", problem)
 	case len(pending) > 0:
-		u := policy.RefuseAsWarning(policy.ReasonOrphanPending,
-			"not withdrawn yet: waiting for %s to apply how it ends (finalizers, annotation %s); if the cluster will not come back, %s",
-			strings.Join(pending, ", "), contract.DeletionPolicyAnnotation, d.ifLost())
-		if wait.Text != "" {
-			u.Refusal.Text += fmt.Sprintf("; it reports: %.300s", wait.Text)
-		}
-		return u
+		return d.pending(pending)
 	case pause.Word != "":
 		u := pause.Decision("its withdrawal waits until then")
 		return &u

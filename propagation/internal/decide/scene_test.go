@@ -204,6 +204,9 @@ func (f Fate) tell() string {
 	case len(f.How.Finalizers) > 0:
 		how = "cascade"
 	}
+	if f.How.Reduced {
+		how += "-reduced"
+	}
 	return text + " " + how + " " + map[Step]string{StepWait: "wait", StepWrite: "say", StepDelete: "delete"}[f.Next]
 }
 

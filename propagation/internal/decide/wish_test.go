@@ -30,6 +30,12 @@ func TestDecide_removesUndesiredWorks(t *testing.T) {
 		s.aim("d1")
 		s.delivered("new")
 	}
+	// unapplied has the agent of the first work not answer to its ending, which it has had for some time.
+	unapplied := func(s *scene, since time.Duration) {
+		w := &s.Works[0]
+		w.says(payload.Ending{Finalizers: s.app.Finalizers})
+		w.Applied, w.Waiting, w.Note.Allowed = "", noon.Add(-since), true
+	}
 	rename := func(s *scene) {
 		s.delivered("old")
 		s.annotate(contract.AppNamespaceAnnotation, "gitops")
@@ -78,6 +84,19 @@ func TestDecide_removesUndesiredWorks(t *testing.T) {
 			move(s)
 			s.Works[1].Applied = metav1.ConditionFalse
 		}, want: "update new; old keep; new rewrite"},
+		"moved, the former agent unreachable": {reason: "two clusters have the workload", change: func(s *scene) {
+			move(s)
+			unapplied(s, waitQuiet)
+		}, want: "update new; old end Retargeted tenant:team cascade wait; new rewrite; OrphanPending", text: `waiting for cluster "c1"`},
+		"moved, the former agent answers": {reason: "a usual move writes no status", change: func(s *scene) {
+			move(s)
+			unapplied(s, waitQuiet-time.Second)
+		}, want: "update new; old end Retargeted tenant:team cascade wait; new rewrite"},
+		"moved, held": {reason: "the budget reports it", change: func(s *scene) {
+			move(s)
+			unapplied(s, time.Hour)
+			s.Works[0].Note.Allowed = false
+		}, want: "update new; old end Retargeted tenant:team cascade wait; new rewrite"},
 		"moved, never begun": {reason: "nothing is there", change: func(s *scene) {
 			begun(s.delivered("old"), false)
 			s.aim("d1")
@@ -174,6 +193,22 @@ func TestDecide_removesUndesiredWorks(t *testing.T) {
 			delete(s.app.Annotations, argocd.SkipReconcileAnnotation)
 		}, want: "create; SkipReconcileMissing", text: "set annotation"},
 	})
+}
+
+// A removal that waits beside a delivery is reported after a while.
+func TestDecide_plansTheReportOfAWaitingRemoval(t *testing.T) {
+	for since, want := range map[time.Duration]time.Duration{0: waitQuiet, 20 * time.Second: waitQuiet - 20*time.Second, waitQuiet: afterAgent} {
+		s := newScene()
+		s.delivered("old").Waiting = noon.Add(-since)
+		s.aim("d1")
+		s.delivered("new")
+		w := &s.Works[0]
+		w.says(payload.Ending{Finalizers: s.app.Finalizers})
+		w.Applied, w.Note.Allowed = "", true
+		if p := Decide(s.Facts); p.After != want || len(p.Report.Warnings) != map[bool]int{true: 1}[since == waitQuiet] {
+			t.Errorf("after %s: again after %s, want %s; report %+v", since, p.After, want, p.Report)
+		}
+	}
 }
 
 // If several Applications desire one identity, holder returns its owner.

@@ -72,13 +72,13 @@ func (a *applier) endAll(ctx context.Context, p *pass) (again bool, failed error
 		if !p.verdict.May(t) || work == nil {
 			continue
 		}
-		err := a.end(ctx, work, t)
+		err := a.end(ctx, p, work, t)
 		failed, again = errors.Join(failed, err), again || err != nil && !isRejected(err)
 	}
 	return again, failed
 }
 
-func (a *applier) end(ctx context.Context, work *decide.Work, t decide.Fate) error {
+func (a *applier) end(ctx context.Context, p *pass, work *decide.Work, t decide.Fate) error {
 	switch t.Next {
 	case decide.StepDelete:
 		leaves := t.How.Orphan || len(t.How.Finalizers) == 0
@@ -88,7 +88,12 @@ func (a *applier) end(ctx context.Context, work *decide.Work, t decide.Fate) err
 		if err != nil {
 			return fmt.Errorf("end ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 		}
-		return a.writer.writeEnding(ctx, work.Live, spec, t.How)
+		if err := a.writer.writeEnding(ctx, work.Live, spec, t.How); err != nil {
+			return err
+		}
+		if p.facts.Application == nil && payload.Cascades(&work.Live.Spec) && !payload.Cascades(spec) {
+			a.reporter.recordNotPruned(ctx, work, p.facts.Key)
+		}
 	case decide.StepWait:
 		a.reporter.recordWaiting(ctx, work, t.Wait)
 	}

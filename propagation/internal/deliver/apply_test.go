@@ -421,6 +421,54 @@ func TestApply_writesNothingForAMissingApplication(t *testing.T) {
 	}
 }
 
+// If a hub Application lost its finalizer before it was gone, as by an undo, its resources stay on the cluster. An
+// Event on the ManifestWork reports that.
+func TestApply_recordsWhatIsNotPruned(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*pass)
+		step   decide.Step
+		want   int
+	}{
+		"gone":            {func(p *pass) { p.facts.Application = nil }, decide.StepWrite, 2},
+		"gone, wrote it":  {func(p *pass) { p.facts.Application = nil }, decide.StepDelete, 0},
+		"gone, refused":   {func(p *pass) { p.facts.Application = nil }, decide.StepWrite, 1},
+		"without cascade": {func(*pass) {}, decide.StepWrite, 0},
+		"gone, and orphan": {func(p *pass) {
+			p.facts.Application = nil
+			p.plan.Fates[0].How.Orphan, p.plan.Fates[1].How.Orphan = true, true
+		}, decide.StepWrite, 0},
+		"gone, no finalizer": {func(p *pass) {
+			p.facts.Application = nil
+			for _, w := range p.works {
+				m := &w.Live.Spec.Workload.Manifests[0]
+				m.Raw = []byte(strings.Replace(string(m.Raw), argocd.ResourcesFinalizer, argocd.PostDeleteFinalizer, 1))
+			}
+		}, decide.StepWrite, 0},
+	} {
+		r, recorder := &refusing{}, events.NewFakeRecorder(10)
+		if name == "gone, refused" {
+			r.errs = map[string]error{"a": apierrors.NewForbidden(schema.GroupResource{}, "a", nil)}
+		}
+		a, p := endingOn(t, r, c.step, decide.NoRelease)
+		a.reporter.events = recorder
+		p.plan.Fates[0].How, p.plan.Fates[1].How = payload.Ending{}, payload.Ending{}
+		c.change(&p)
+		if err := a.apply(t.Context(), p); (err != nil) != (r.errs != nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		close(recorder.Events)
+		count := 0
+		for event := range recorder.Events {
+			if count++; !strings.HasPrefix(event, "Warning NotPruned hub Application team/app no longer exists") || !strings.Contains(event, `Application team/app is removed from cluster "cluster1"`) {
+				t.Errorf("%s: it records %q", name, event)
+			}
+		}
+		if count != c.want {
+			t.Errorf("%s: it records %d Events, want %d", name, count, c.want)
+		}
+	}
+}
+
 // A scheduled check remains scheduled, even after an error that no retry can correct.
 func TestResultOf(t *testing.T) {
 	final, failed := reconcile.TerminalError(errors.New("malformed")), errors.New("timeout")

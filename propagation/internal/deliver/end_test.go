@@ -251,6 +251,33 @@ func TestPermissionLost_isNotDelayedByTenantOrAgent(t *testing.T) {
 	}
 }
 
+// A spec that the cluster refuses does not delay a removal after a lost permission for ever. The agent gets an
+// ending that it can apply, without the tenant's spec.
+func TestPermissionLost_isNotDelayedByARefusedSpec(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", automated)
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	p.bind()
+	testkit.Eventually(t, "the deletion of the work", func() error {
+		live := stored(t, work)
+		switch {
+		case live.DeletionTimestamp != nil:
+			return nil
+		case appliedAt(live) == "" && strings.Contains(applicationIn(live), "repoURL"):
+			answer(t, client.ObjectKeyFromObject(work), metav1.ConditionFalse, metav1.ConditionTrue, "field not declared in schema", nil)
+		case appliedAt(live) == "":
+			applyWell(t, live)
+		}
+		return errors.New("not yet: " + applicationIn(live))
+	})
+	if last := appliedBeforeItsEnd(t, work); !strings.Contains(applicationIn(last), "end-without-cascade") || strings.Contains(applicationIn(last), "automated") {
+		t.Errorf("the last version is %s", applicationIn(last))
+	}
+	withdrawn(t, app)
+}
+
 // The orphan policy of a tenant applies after a lost permission. The delivered Application stays, without its
 // automation.
 func TestPermissionLost_leavesAnOrphanWithoutAutomation(t *testing.T) {

@@ -54,6 +54,19 @@ func (e *endings) set(p *pass) {
 	}
 }
 
+// waiting returns when this process first observed that the removal of a work of an Application
+// waits, or the zero time.
+func (e *endings) waiting(app types.NamespacedName, work types.UID) time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, w := range e.apps[app] {
+		if w.work == work {
+			return w.since
+		}
+	}
+	return time.Time{}
+}
+
 // Describe implements [prometheus.Collector].
 func (e *endings) Describe(ch chan<- *prometheus.Desc) {
 	endingGauge.Describe(ch)

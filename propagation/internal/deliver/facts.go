@@ -247,6 +247,7 @@ func gatherWorks(ctx context.Context, p *lookups) ([]decide.Work, error) {
 		work := decide.Work{
 			Work: w.Work, Live: w.Live, Relation: w.Relation, Project: w.Stored.Project,
 			Finalized: w.Stored.Finalized, Missing: w.Extra.Missing, Applied: w.Applied(), Note: p.sources.ledger.Note(w.UID),
+			Waiting: ends.waiting(p.facts.Key, w.UID),
 		}
 		noted := work.Note.Known && work.Note.Group.Namespace == p.facts.Key.Namespace
 		if named, _ := w.Claimant(); named != p.facts.Key && work.Note.Known && !noted {

@@ -190,6 +190,34 @@ func workOn(t *testing.T, app *argocd.Application, cluster string, project *argo
 	return work
 }
 
+// The facts have when a removal was first observed to wait for its cluster, until it no longer waits.
+func TestGather_hasTheStartOfAWait(t *testing.T) {
+	h := settled(t)
+	waits := func(works ...foundWork) []time.Time {
+		p := pass{facts: decide.Facts{Key: teamApp}}
+		for _, w := range works {
+			p.plan.Fates = append(p.plan.Fates, decide.Fate{UID: w.UID, Act: decide.End, Due: true, Next: decide.StepWait})
+		}
+		ends.set(&p)
+		f, err := h.gather()
+		if err != nil || len(f.Works) != 2 {
+			t.Fatalf("%d works, %v", len(f.Works), err)
+		}
+		return []time.Time{f.Works[0].Waiting, f.Works[1].Waiting}
+	}
+	t.Cleanup(func() { ends.set(&pass{facts: decide.Facts{Key: teamApp}}) })
+	first := waits(h.works[1])
+	if !first[0].IsZero() || first[1].IsZero() {
+		t.Errorf("the work on cluster2 waits, got %v", first)
+	}
+	if again := waits(h.works...); again[0].IsZero() || again[1] != first[1] {
+		t.Errorf("both wait, got %v, before %v", again, first)
+	}
+	if none := waits(); !none[0].IsZero() || !none[1].IsZero() {
+		t.Errorf("none waits, got %v", none)
+	}
+}
+
 // If an object cannot be read, gather returns an error, and does not treat the object as missing.
 func TestGather_returnsReadErrors(t *testing.T) {
 	for what, change := range map[string]func(*hubObjects){

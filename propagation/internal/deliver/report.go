@@ -24,6 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -59,8 +60,21 @@ func (rep *reporter) recordWaiting(ctx context.Context, work *decide.Work, wait 
 		return
 	}
 	ctrl.LoggerFrom(ctx).Info("cannot delete a ManifestWork yet", "cluster", work.Namespace, "work", work.Name, "cause", wait.Text)
-	rep.recordOn(&corev1.ObjectReference{APIVersion: workv1.GroupVersion.String(), Kind: "ManifestWork", Namespace: work.Namespace, Name: work.Name, UID: work.UID},
-		policy.Message{Reason: policy.ReasonOrphanPending, Text: wait.Text})
+	rep.recordOn(workReference(work), policy.Message{Reason: policy.ReasonOrphanPending, Text: wait.Text})
+}
+
+func workReference(work *decide.Work) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: workv1.GroupVersion.String(), Kind: "ManifestWork", Namespace: work.Namespace, Name: work.Name, UID: work.UID}
+}
+
+// recordNotPruned records on a ManifestWork that the resources of an Application stay on the cluster.
+// The hub Application had a finalizer, and no longer exists. An undo, or another client, has removed
+// the finalizer.
+func (rep *reporter) recordNotPruned(ctx context.Context, work *decide.Work, app types.NamespacedName) {
+	text := fmt.Sprintf("hub Application %s no longer exists, and its finalizer was removed before: Application %s is removed from cluster %q, and its resources stay there; delete those that nobody needs",
+		app, payload.DeliveredBy(&work.Live.Spec), work.Namespace)
+	ctrl.LoggerFrom(ctx).Info("the resources of an Application stay on its cluster", "cluster", work.Namespace, "work", work.Name)
+	rep.recordOn(workReference(work), policy.Message{Reason: policy.ReasonNotPruned, Text: text})
 }
 
 // recordLeft records the ManifestWorks of an Application that is released before its clusters

@@ -193,7 +193,7 @@ func (wr *writer) writeEnding(ctx context.Context, live *workv1.ManifestWork, sp
 		return err
 	}
 	worksWritten.WithLabelValues("update").Inc()
-	ctrl.LoggerFrom(ctx).Info("wrote into a ManifestWork how it ends", "cluster", live.Namespace, "work", live.Name, "orphan", e.Orphan, "finalizers", e.Finalizers)
+	ctrl.LoggerFrom(ctx).Info("wrote into a ManifestWork how it ends", "cluster", live.Namespace, "work", live.Name, "orphan", e.Orphan, "finalizers", e.Finalizers, "reduced", e.Reduced)
 	return nil
 }
 

@@ -4,10 +4,14 @@
 package payload
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // argoCDFinalizers are the finalizers that the Argo CD of a managed cluster handles and removes
@@ -27,4 +31,12 @@ func DeliveredFinalizers(app *argocd.Application) []string {
 func IsArgoFinalizer(f string) bool {
 	base, _, _ := strings.Cut(f, "/")
 	return base == argocd.ResourcesFinalizer || base == argocd.PostDeleteFinalizer
+}
+
+// Cascades reports whether a spec delivers an Application with a finalizer that makes Argo CD prune.
+func Cascades(spec *workv1.ManifestWorkSpec) bool {
+	return slices.ContainsFunc(spec.Workload.Manifests, func(m workv1.Manifest) bool {
+		var o deliveredObject
+		return json.Unmarshal(m.Raw, &o) == nil && o.Kind == argocd.ApplicationKind && slices.ContainsFunc(o.Metadata.Finalizers, contract.IsCascading)
+	})
 }

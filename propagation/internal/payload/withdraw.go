@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -30,6 +31,9 @@ type Ending struct {
 	WithoutAutomation bool
 	// Resume restores the automation that a pause of syncs has removed.
 	Resume bool
+	// Reduced removes everything from the delivered Application that its tenant has written, except
+	// the project: the other fields of its spec, its labels and its annotations.
+	Reduced bool
 }
 
 // These requests mark two kinds of ending. The first keeps the Application's workload. The second
@@ -150,6 +154,12 @@ func endingManifest(raw json.RawMessage, e Ending, mark string) (json.RawMessage
 		return nil, err
 	}
 	changed := false
+	if e.Reduced {
+		var err error
+		if changed, err = reduce(&app); err != nil {
+			return nil, err
+		}
+	}
 	if !e.Orphan && !slices.Equal(app.Metadata.Finalizers, e.Finalizers) && len(app.Metadata.Finalizers)+len(e.Finalizers) > 0 {
 		app.Metadata.Finalizers, changed = e.Finalizers, true
 	}
@@ -181,6 +191,38 @@ func endingManifest(raw json.RawMessage, e Ending, mark string) (json.RawMessage
 		return nil, nil
 	}
 	return encode("Application", app)
+}
+
+// reduce removes everything from a delivered Application that its tenant has written, except the
+// project. The Application then has no source, so that Argo CD neither syncs nor prunes. It reports
+// whether anything was removed.
+func reduce(app *deliveredApplication) (changed bool, err error) {
+	fields, err := members(app.Spec)
+	if err != nil {
+		return false, fmt.Errorf("spec: %w", err)
+	}
+	spec, err := encode("spec", struct {
+		Destination map[string]string `json:"destination"`
+		Project     json.RawMessage   `json:"project,omitempty"`
+	}{map[string]string{"server": argocd.InClusterServer}, fields["project"]})
+	if err != nil {
+		return false, err
+	}
+	annotations := maps.Clone(app.Metadata.Annotations)
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return key != contract.RequestAnnotation })
+	changed = !bytes.Equal(spec, app.Spec) || len(app.Metadata.Labels) > 0 || len(annotations) < len(app.Metadata.Annotations)
+	app.Spec, app.Metadata.Labels, app.Metadata.Annotations = spec, nil, annotations
+	return changed, nil
+}
+
+// Reducible reports whether an ending may reduce the Application of a spec. Without force, the
+// reduced Application could take over an Application of another owner, because it has fewer fields
+// that conflict.
+func Reducible(spec *workv1.ManifestWorkSpec) bool {
+	return slices.ContainsFunc(spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool {
+		apply := c.UpdateStrategy
+		return c.ResourceIdentifier.Resource == argocd.ApplicationPlural && apply != nil && apply.ServerSideApply != nil && apply.ServerSideApply.Force
+	})
 }
 
 // WithoutRequest removes a finished one-time request from the Application that a spec delivers, so

@@ -108,6 +108,45 @@ func TestEndingOf(t *testing.T) {
 	}
 }
 
+// A reduced ending has nothing of the tenant's but the project.
+func TestEndingOf_reducesTheApplication(t *testing.T) {
+	app := adopting("", `{"destination":{"name":"elsewhere","namespace":"shop"},"project":"p","source":{"repoURL":"a","new":"field"},"syncPolicy":{"automated":{}}}`)
+	app.Labels, app.Annotations["example.com/note"] = map[string]string{"team": "a"}, "b"
+	app.Finalizers = []string{argocd.ResourcesFinalizer}
+	const identity = `"name":"shop","namespace":"argocd"},"spec":{"destination":{"server":"https://kubernetes.default.svc"},"project":"p"}}`
+	for name, c := range map[string]struct {
+		ending Ending
+		want   string // the end of the written Application
+	}{
+		"bare":   {Ending{Reduced: true}, `"metadata":{"annotations":{"apps.open-cluster-management.io/request":"end-without-cascade"},` + identity},
+		"orphan": {Ending{Orphan: true, WithoutAutomation: true, Reduced: true}, `"finalizers":["` + argocd.ResourcesFinalizer + `"],` + identity},
+	} {
+		stored, err := ManifestWork(Inputs{Application: app})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, same, err := EndingOf(stored, c.ending)
+		if raw := string(spec.Workload.Manifests[0].Raw); err != nil || same || !strings.HasSuffix(raw, c.want) {
+			t.Errorf("%s: it is written %t as %s, %v", name, !same, raw, err)
+		}
+		stored.Spec = *spec
+		OnDelete(stored, c.ending.Orphan)
+		if _, same, err = EndingOf(stored, c.ending); err != nil || !same {
+			t.Errorf("%s: it would be written again and again: %v", name, err)
+		}
+	}
+}
+
+// An Application that must not be taken over is not reduced.
+func TestReducible(t *testing.T) {
+	for policy, want := range map[string]bool{"": true, ManagementNoTakeover: false, ManagementObserve: false} {
+		work, err := ManifestWork(Inputs{Application: adopting(policy, `{"project":"p"}`)})
+		if err != nil || Reducible(&work.Spec) != want {
+			t.Errorf("with policy %q it is reducible %t, %v", policy, !want, err)
+		}
+	}
+}
+
 func TestEndPatch(t *testing.T) {
 	stored := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}}
 	for _, c := range []struct {

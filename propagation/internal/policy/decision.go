@@ -48,6 +48,7 @@ const (
 	ReasonNotThere       = "NotThere"
 	ReasonAlreadyThere   = "AlreadyThere"
 	ReasonOrphanPending  = "OrphanPending"
+	ReasonNotPruned      = "NotPruned"
 	ReasonAlsoByAgent    = "AlsoByAgent"
 
 	ReasonNamespaceDenied = "AppNamespaceNotAllowed"
