@@ -29,7 +29,7 @@ func rendered() map[string]string {
 	return all
 }
 
-// prepareRendered applies what a platform sets up once for rendered mode, after [scenario.Prepare].
+// prepareRendered applies the objects that a platform sets up once for rendered mode.
 func prepareRendered(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	for _, c := range fleet.Managed {
