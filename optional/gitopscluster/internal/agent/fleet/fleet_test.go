@@ -35,7 +35,11 @@ func caches(t *testing.T) *Fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Run(t, mgr)
+	testkit.Run(t, mgr) // waits for the manager's own cache alone
+	testkit.Eventually(t, "the caches to start", func() error {
+		_, _, err := f.Works(t.Context())
+		return err
+	})
 	return f
 }
 

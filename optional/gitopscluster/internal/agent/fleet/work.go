@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -61,10 +62,11 @@ type operation struct {
 // rewrite replaces the whole spec of the observed version of a work. A merge would keep fields that
 // another client has added. Labels and annotations of other clients stay. It returns the new version.
 func (f *Fleet) rewrite(ctx context.Context, work, want *workv1.ManifestWork) (*workv1.ManifestWork, error) {
-	operations := []operation{{"replace", "/metadata/resourceVersion", work.ResourceVersion}, {"replace", "/spec", want.Spec}}
-	operations = append(operations, setEach("/metadata/labels", work.Labels, want.Labels)...)
-	operations = append(operations, setEach("/metadata/annotations", work.Annotations, want.Annotations)...)
-	patch, err := json.Marshal(operations)
+	patch, err := json.Marshal(slices.Concat(
+		[]operation{{"replace", "/metadata/resourceVersion", work.ResourceVersion}, {"replace", "/spec", want.Spec}},
+		setEach("/metadata/labels", work.Labels, want.Labels),
+		setEach("/metadata/annotations", work.Annotations, want.Annotations),
+	))
 	if err != nil {
 		return nil, err
 	}
