@@ -66,7 +66,7 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 // endAll does the next step of each removal that may proceed. again is true if a failed one may
 // succeed later.
 func (a *applier) endAll(ctx context.Context, p *pass) (again bool, failed error) {
-	ends.set(p)
+	ends.set(p.plan, p.verdict)
 	for _, t := range p.plan.Fates {
 		work := p.work(t.UID)
 		if !p.verdict.May(t) || work == nil {

@@ -37,20 +37,20 @@ var ends = &endings{now: time.Now, apps: map[types.NamespacedName][]waitingEnd{}
 func init() { metrics.Registry.MustRegister(ends) }
 
 // set replaces the waiting removals of an Application.
-func (e *endings) set(p *pass) {
+func (e *endings) set(plan decide.Plan, verdict decide.Verdict) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	before := e.apps[p.facts.Key]
-	delete(e.apps, p.facts.Key)
-	for _, f := range p.plan.Fates {
-		if !p.verdict.May(f) || f.Next != decide.StepWait {
+	before := e.apps[plan.Key]
+	delete(e.apps, plan.Key)
+	for _, f := range plan.Fates {
+		if !verdict.May(f) || f.Next != decide.StepWait {
 			continue
 		}
 		now := waitingEnd{work: f.UID, why: f.Why, waitsFor: f.Wait.For, since: e.now()}
 		if i := slices.IndexFunc(before, func(w waitingEnd) bool { return w.work == f.UID }); i >= 0 {
 			now.since = before[i].since
 		}
-		e.apps[p.facts.Key] = append(e.apps[p.facts.Key], now)
+		e.apps[plan.Key] = append(e.apps[plan.Key], now)
 	}
 }
 

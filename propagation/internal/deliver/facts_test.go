@@ -194,18 +194,18 @@ func workOn(t *testing.T, app *argocd.Application, cluster string, project *argo
 func TestGather_hasTheStartOfAWait(t *testing.T) {
 	h := settled(t)
 	waits := func(works ...foundWork) []time.Time {
-		p := pass{facts: decide.Facts{Key: teamApp}}
+		plan := decide.Plan{Key: teamApp}
 		for _, w := range works {
-			p.plan.Fates = append(p.plan.Fates, decide.Fate{UID: w.UID, Act: decide.End, Due: true, Next: decide.StepWait})
+			plan.Fates = append(plan.Fates, decide.Fate{UID: w.UID, Act: decide.End, Due: true, Next: decide.StepWait})
 		}
-		ends.set(&p)
+		ends.set(plan, decide.Verdict{})
 		f, err := h.gather()
 		if err != nil || len(f.Works) != 2 {
 			t.Fatalf("%d works, %v", len(f.Works), err)
 		}
 		return []time.Time{f.Works[0].Waiting, f.Works[1].Waiting}
 	}
-	t.Cleanup(func() { ends.set(&pass{facts: decide.Facts{Key: teamApp}}) })
+	t.Cleanup(func() { ends.set(decide.Plan{Key: teamApp}, decide.Verdict{}) })
 	first := waits(h.works[1])
 	if !first[0].IsZero() || first[1].IsZero() {
 		t.Errorf("the work on cluster2 waits, got %v", first)

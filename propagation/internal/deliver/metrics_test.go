@@ -106,7 +106,7 @@ func TestEndings_countWaitingWorksByCause(t *testing.T) {
 	now := gatherNow
 	e := &endings{now: func() time.Time { return now }, apps: map[types.NamespacedName][]waitingEnd{}}
 	set := func(app string, fates ...decide.Fate) {
-		e.set(&pass{facts: decide.Facts{Key: types.NamespacedName{Namespace: "team", Name: app}}, plan: decide.Plan{Fates: fates}, verdict: decide.Verdict{Allowed: map[types.UID]bool{"held": false}}})
+		e.set(decide.Plan{Key: types.NamespacedName{Namespace: "team", Name: app}, Fates: fates}, decide.Verdict{Allowed: map[types.UID]bool{"held": false}})
 		now = now.Add(time.Minute)
 	}
 	waiting := func(uid types.UID, waitsFor string) decide.Fate {
