@@ -22,16 +22,20 @@ func Rendered(elements ...string) string {
 	return filepath.Join(append([]string{testkit.Root(), "deploy", "rendered"}, elements...)...)
 }
 
-// StartRendered starts rendered mode on the hub: the plugin, and [Fleet.StartRenderer]. The managed clusters
-// may have an Argo CD, unlike with [Options.Rendered].
-func (f *Fleet) StartRendered(ctx context.Context) error {
-	return parallel(ctx, f.startPlugin, f.StartRenderer)
+// RenderedHub is rendered mode on the hub of a fleet. The managed clusters may have an Argo CD, unlike with
+// [Options.Rendered].
+type RenderedHub struct{ Fleet *Fleet }
+
+// Start starts the plugin and the application controller.
+func (h RenderedHub) Start(ctx context.Context) error {
+	return parallel(ctx, h.Fleet.startPlugin, h.StartController)
 }
 
-// StartRenderer starts the application controller of the hub's own Argo CD, with the permissions and the
+// StartController starts the application controller of the hub's own Argo CD, with the permissions and the
 // health check of deploy/rendered.
-func (f *Fleet) StartRenderer(ctx context.Context) (err error) {
+func (h RenderedHub) StartController(ctx context.Context) (err error) {
 	defer must.Return(&err)
+	f := h.Fleet
 	must.OK(f.Hub.applyInstall(ctx, "argocd.yaml", "argocd-managed.yaml"))
 	must.OK(f.Hub.ApplyFiles(ctx, Rendered("hub", "rights.yaml"), Rendered("hub", "policy.yaml")))
 	settings := must.Get(ReadObjects(Rendered("argocd", "argocd-cm.yaml")))

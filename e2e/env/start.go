@@ -114,7 +114,7 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) (err error) 
 			if !f.Processes.options.Rendered {
 				return nil
 			}
-			return f.StartRendered(ctx)
+			return RenderedHub{f}.Start(ctx)
 		},
 		func(ctx context.Context) error {
 			if err := f.startSearch(ctx); err != nil {

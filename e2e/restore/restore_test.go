@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 		must.OK(views.Start(ctx))
 		must.OK(installDeployments(ctx))
 		must.OK(installPrincipal(ctx))
-		must.OK(f.StartRendered(ctx))
+		must.OK(env.RenderedHub{Fleet: f}.Start(ctx))
 		must.OK(scenario.Prepare(ctx, f))
 		must.OK(prepareRendered(ctx))
 		must.OK(requestAgents(ctx))
@@ -97,7 +97,7 @@ func TestRestore_keepsTheWorkloads(t *testing.T) {
 	if err := installPrincipal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := fleet.StartRenderer(t.Context()); err != nil {
+	if err := (env.RenderedHub{Fleet: fleet}).StartController(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	blocks := quickstart.Blocks(steps)

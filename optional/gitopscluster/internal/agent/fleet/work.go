@@ -44,7 +44,7 @@ func (f *Fleet) ensureWork(ctx context.Context, w agent.Wanted, addOn *addonv1al
 	case !work.DeletionTimestamp.IsZero():
 		return nil, "", fmt.Errorf("ManifestWork %s/%s is being deleted", work.Namespace, work.Name)
 	case !carries(work, want) || !sameSpec(work.Spec, want.Spec):
-		if work, err = f.rewrite(ctx, work, want); err != nil {
+		if work, err = rewrite(ctx, f.client, work, want); err != nil {
 			return nil, "", err
 		}
 		ctrl.LoggerFrom(ctx).Info("changed the work that delivers argocd-agent", "cluster", w.Cluster)
@@ -61,7 +61,7 @@ type operation struct {
 
 // rewrite replaces the whole spec of the observed version of a work. A merge would keep fields that
 // another client has added. Labels and annotations of other clients stay. It returns the new version.
-func (f *Fleet) rewrite(ctx context.Context, work, want *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+func rewrite(ctx context.Context, c client.Client, work, want *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	patch, err := json.Marshal(slices.Concat(
 		[]operation{{"replace", "/metadata/resourceVersion", work.ResourceVersion}, {"replace", "/spec", want.Spec}},
 		setEach("/metadata/labels", work.Labels, want.Labels),
@@ -71,7 +71,7 @@ func (f *Fleet) rewrite(ctx context.Context, work, want *workv1.ManifestWork) (*
 		return nil, err
 	}
 	stored := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: work.Namespace, Name: work.Name}}
-	if err := f.client.Patch(ctx, stored, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(fieldOwner)); err != nil {
+	if err := c.Patch(ctx, stored, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(fieldOwner)); err != nil {
 		return nil, fmt.Errorf("patch ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	}
 	return stored, nil
