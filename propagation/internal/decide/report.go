@@ -138,8 +138,7 @@ func (s *subject) waitsForCluster() bool {
 
 // pending is the report of works whose removal waits for their clusters.
 func (d *decision) pending(works []*subject) *policy.Decision {
-	var places []string
-	text := ""
+	places, text := make([]string, 0, len(works)), ""
 	for _, s := range works {
 		places, text = append(places, s.place()), cmp.Or(text, s.fate.Wait.Text)
 	}

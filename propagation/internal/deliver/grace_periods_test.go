@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -84,7 +83,7 @@ func TestBinding_isNotKeptByNewDecisions(t *testing.T) {
 		if apierrors.IsNotFound(err) || err == nil && work.DeletionTimestamp != nil {
 			return nil
 		}
-		return fmt.Errorf("it exists: %v", err)
+		return errors.Join(errors.New("it exists"), err)
 	})
 }
 

@@ -193,7 +193,7 @@ func isRejected(err error) bool {
 // rejection returns the first of several joined errors that the API server would return again, or
 // nil.
 func rejection(err error) error {
-	if joined, is := err.(interface{ Unwrap() []error }); is { //nolint:errorlint // errors.As would drop the prefix of an error
+	if joined, is := err.(interface{ Unwrap() []error }); is { // errors.As would drop the prefix of an error
 		for _, one := range joined.Unwrap() {
 			if refusal := rejection(one); refusal != nil {
 				return refusal

@@ -169,28 +169,28 @@ func endingManifest(raw json.RawMessage, e Ending, mark string) (json.RawMessage
 		}
 		app.Metadata.Annotations[contract.RequestAnnotation], changed = request, true
 	}
+	spec, err := endingAutomation(app.Spec, e, mark)
+	if err != nil {
+		return nil, err
+	}
+	if !changed && bytes.Equal(spec, app.Spec) {
+		return nil, nil
+	}
+	app.Spec = spec
+	return encode("Application", app)
+}
+
+// endingAutomation returns the spec of a delivered Application with the automation of its ending.
+func endingAutomation(spec json.RawMessage, e Ending, mark string) (_ json.RawMessage, err error) {
 	if e.Orphan && e.Resume {
-		spec, err := automatedAgain(app.Spec, mark)
-		if err != nil {
+		if spec, err = automatedAgain(spec, mark); err != nil {
 			return nil, err
-		}
-		if !bytes.Equal(spec, app.Spec) {
-			app.Spec, changed = spec, true
 		}
 	}
 	if e.WithoutAutomation {
-		spec, err := edit(app.Spec, remove, "syncPolicy", "automated")
-		if err != nil {
-			return nil, err
-		}
-		if !bytes.Equal(spec, app.Spec) {
-			app.Spec, changed = spec, true
-		}
+		return edit(spec, remove, "syncPolicy", "automated")
 	}
-	if !changed {
-		return nil, nil
-	}
-	return encode("Application", app)
+	return spec, nil
 }
 
 // reduce removes everything from a delivered Application that its tenant has written, except the
