@@ -165,8 +165,15 @@ func TestLeaving_protectsAgentsOnTakenClusters(t *testing.T) {
 	if len(at.Status.Leaving) != 1 || at.Status.Leaving[0].Cluster != clusters[4] {
 		t.Errorf("leaving: %+v", at.Status.Leaving)
 	}
+	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "theirs-" + clusters[4]}}
+	if err := hub.client.Delete(ctx, theirs); err != nil {
+		t.Fatal(err)
+	}
 	record.settled(t)
 	f.agentsStay(first, "for the grace period", clusters...)
+	if got := f.secrets(f.argocd); len(got) != 1 || got[clusters[0]] == nil {
+		t.Errorf("a cluster that is not selected got a Secret: there are %d", len(got))
+	}
 	f.decide(decision, clusters[:2]...)
 	f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonHeldBack)
 	testkit.Edit(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: clusters[3]}}, func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
