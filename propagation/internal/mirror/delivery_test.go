@@ -140,7 +140,7 @@ func TestChange_isNotDoneWhileDelayedOrRefused(t *testing.T) {
 // report of its cluster, and leaves the conditions of others.
 func TestMirror_keepsConditionsThatTheCacheLeavesOut(t *testing.T) {
 	f := newFleet(t)
-	startBoth(t, Options{ApplyGrace: time.Millisecond}, nil)
+	startBoth(t, Options{ApplyGrace: time.Millisecond, CompareGrace: time.Millisecond}, nil)
 	cluster := f.cluster()
 	app := f.app("guestbook", cluster.Name, func(a *argocd.Application) {
 		a.Annotations["example.com/note"] = strings.Repeat("x", 40<<10) // more than a work may have

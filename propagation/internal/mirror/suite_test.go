@@ -83,6 +83,7 @@ func managerOptions(wrap func(client.WithWatch) client.Client) ctrl.Options {
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: &yes},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
+			&argocd.Application{}:  {Transform: manifestcache.TrimApplication(1 << 20)},
 			&workv1.ManifestWork{}: {Transform: manifestcache.Transform(payload.StoredOf, func(*contract.Rejected) {})},
 		}},
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
