@@ -84,20 +84,23 @@ func TestSetSearch_acceptsOnlyIdentitiesOfWorks(t *testing.T) {
 	expect(t, "what an agent says of another Application is not about this one", resourceNames(x), "")
 }
 
+// degradedFleet returns an index with an Application on each of two clusters.
+func degradedFleet(t *testing.T) *Index {
+	t.Helper()
+	x, _ := spied()
+	for _, c := range []string{"a", "b"} {
+		x.SetCluster(available(c))
+		x.SetWork(compact(t, manifestWork(guestbook, c, "app", says("Degraded", "OutOfSync"))))
+	}
+	return x
+}
+
 // Search may not have read some clusters since its pod started. For a limited time, the report keeps their
 // old content.
 func TestRemember_endsWhenSearchCoversAllClusters(t *testing.T) {
-	fleet := func() *Index {
-		x, _ := spied()
-		for _, c := range []string{"a", "b"} {
-			x.SetCluster(available(c))
-			x.SetWork(compact(t, manifestWork(guestbook, c, "app", says("Degraded", "OutOfSync"))))
-		}
-		return x
-	}
-	was := fleet()
-	was.SetSearch(found(nil, deploys("a", "one"), deploys("b", "two")))
-	old := statuses(was.View(guestbook))
+	before := degradedFleet(t)
+	before.SetSearch(found(nil, deploys("a", "one"), deploys("b", "two")))
+	old := statuses(before.View(guestbook))
 	both := []string{"a: Degraded OutOfSync NewKindOfError", "b: Degraded OutOfSync NewKindOfError"}
 
 	for name, first := range map[string]func(*Index){
@@ -117,7 +120,7 @@ func TestRemember_endsWhenSearchCoversAllClusters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x := fleet()
+				x := degradedFleet(t)
 				first(x)
 				expect(t, "rows keep what the report had", rows(x, guestbook), both)
 				expect(t, "so do resources, and what search says is beside it", resourceNames(x), "one three two")
@@ -132,7 +135,7 @@ func TestRemember_endsWhenSearchCoversAllClusters(t *testing.T) {
 			})
 		})
 		t.Run(name+", then all", func(t *testing.T) {
-			x := fleet()
+			x := degradedFleet(t)
 			first(x)
 			x.SetSearch(found([]string{"other"}, deploys("b", "five")))
 			expect(t, "once the clusters of its works are read, nothing is remembered", resourceNames(x), "five")
@@ -195,18 +198,10 @@ func TestRemember_keepsAndDatesFindingsWithoutAnyFile(t *testing.T) {
 // old findings, and the age of the others stays.
 func TestRemember_datesOnlyClustersWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fleet := func() *Index {
-			x, _ := spied()
-			for _, c := range []string{"a", "b"} {
-				x.SetCluster(available(c))
-				x.SetWork(compact(t, manifestWork(guestbook, c, "app", says("Degraded", "OutOfSync"))))
-			}
-			return x
-		}
-		was := fleet()
-		was.SetSearch(found(nil, deploys("a", "one"), deploys("b", "two")))
-		old := statuses(was.View(guestbook))
-		x := fleet()
+		before := degradedFleet(t)
+		before.SetSearch(found(nil, deploys("a", "one"), deploys("b", "two")))
+		old := statuses(before.View(guestbook))
+		x := degradedFleet(t)
 		x.Remember(guestbook, &old)
 		began := time.Now().UTC().Format(time.RFC3339)
 		<-time.After(staleAfter + time.Second)
