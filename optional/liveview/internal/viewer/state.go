@@ -121,6 +121,16 @@ type sent struct {
 	failed       bool
 }
 
+// unchecked tells that a page has it open and its target was not read, because there was no room.
+func (e *entry) unchecked() bool {
+	return e.open && e.target == nil && e.checked.IsZero()
+}
+
+// unassigned tells that it needs a ManifestWork and has none.
+func (e *entry) unassigned(now time.Time, keep time.Duration) bool {
+	return e.target != nil && e.work == "" && now.Sub(e.seen) < keep
+}
+
 // key returns the key of the ManifestWork that requests an entry.
 func (e *entry) key() client.ObjectKey {
 	return client.ObjectKey{Namespace: e.target.cluster, Name: e.work}

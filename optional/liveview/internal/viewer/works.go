@@ -94,11 +94,10 @@ func (v *Viewer) assign(works map[client.ObjectKey]*metav1.PartialObjectMetadata
 	}
 	full := false
 	for instance, e := range v.entries {
-		unchecked := e.open && e.target == nil && e.checked.IsZero() // because there was no room
-		if !unchecked && (e.target == nil || e.work != "" || now.Sub(e.seen) >= v.Keep) {
+		if !e.unchecked() && !e.unassigned(now, v.Keep) {
 			continue
 		}
-		if unchecked || total >= v.MaxOpen || ofCluster[e.target.cluster] >= (v.MaxOpen+1)/2 {
+		if e.unchecked() || total >= v.MaxOpen || ofCluster[e.target.cluster] >= (v.MaxOpen+1)/2 {
 			full = true
 			v.logFull(instance, e)
 			continue
