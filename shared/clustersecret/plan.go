@@ -16,8 +16,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Want is the desired state of one Secret.
-type Want struct {
+// Desired is the desired state of one Secret.
+type Desired struct {
 	// Registered is true if the Secret must exist.
 	Registered bool
 	// Decided is true once every GitOpsCluster was reconciled. A GitOpsCluster that is not a holder
@@ -38,7 +38,7 @@ type Want struct {
 
 // Every registers every accepted cluster, regardless of GitOpsClusters. The content that
 // GitOpsClusters have set in the Secret stays for their controller.
-var Every = Want{Registered: true, Decided: true, KeepGitOpsClusters: true}
+var Every = Desired{Registered: true, Decided: true, KeepGitOpsClusters: true}
 
 // Agent is the additional content of the Secret of a cluster with an argocd-agent.
 type Agent struct {
@@ -66,7 +66,7 @@ type Step struct {
 // Plan returns the write that brings the existing Secret of a cluster, from the cache, to the
 // desired state. existing is nil if the Secret does not exist, and cluster is nil if the
 // ManagedCluster does not exist. Plan leaves a Secret of another writer alone.
-func Plan(existing *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Want) (Step, error) {
+func Plan(existing *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Desired) (Step, error) {
 	if existing != nil && !IsOwn(existing) {
 		return Step{}, nil
 	}

@@ -47,7 +47,7 @@ func IsOwn(secret *corev1.Secret) bool {
 
 // secretFor returns the Secret of a cluster. instanceLabel is the label by which Argo CD tracks
 // resources, or empty for its default.
-func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Want) *corev1.Secret {
+func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Desired) *corev1.Secret {
 	labels := make(map[string]string, len(cluster.Labels)+3)
 	for key, value := range cluster.Labels {
 		if !argocdOwned(key, instanceLabel) {

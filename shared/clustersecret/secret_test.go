@@ -21,7 +21,7 @@ import (
 
 func TestSecretFor_makesLegalNames(t *testing.T) {
 	for _, name := range []string{"c", strings.Repeat("c", 63), strings.Repeat("c.", 126) + "c"} {
-		s := secretFor(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}, "argocd", "", Want{})
+		s := secretFor(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}, "argocd", "", Desired{})
 		if errs := validation.IsDNS1123Subdomain(s.Name); len(errs) > 0 {
 			t.Errorf("Secret of a name of %d characters: %v", len(name), errs)
 		}
@@ -54,10 +54,10 @@ func TestTransform_keepsNoSecrets(t *testing.T) {
 
 func BenchmarkRepairPatch_unchanged(b *testing.B) {
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c1", Labels: map[string]string{"a": "1", "b": "2"}}}
-	is := secretFor(cluster, "argocd", "", Want{})
+	is := secretFor(cluster, "argocd", "", Desired{})
 	b.ReportAllocs()
 	for b.Loop() {
-		if patch, err := repairPatch(is, secretFor(cluster, "argocd", "", Want{}), cluster.Labels); err != nil || patch != nil {
+		if patch, err := repairPatch(is, secretFor(cluster, "argocd", "", Desired{}), cluster.Labels); err != nil || patch != nil {
 			b.Fatal(err, string(patch))
 		}
 	}
@@ -89,7 +89,7 @@ func TestRepairPatch_correctsLabels(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: texts(c.cluster)}}
-			want := secretFor(cluster, "argocd", "", Want{})
+			want := secretFor(cluster, "argocd", "", Desired{})
 			is := want.DeepCopy()
 			is.Labels = texts(c.is)
 			for _, key := range []string{argocd.SecretTypeLabel, contract.RegisteredLabel, contract.RegisteredNameLabel} {
@@ -122,14 +122,14 @@ func TestRepairPatch_correctsLabels(t *testing.T) {
 // user who runs argocd-agent without gitopscluster has set them.
 func TestRepairPatch_keepsMarksOfAnAgentThatOthersSet(t *testing.T) {
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
-	want := secretFor(cluster, "argocd", "", Want{})
+	want := secretFor(cluster, "argocd", "", Desired{})
 	marked := want.DeepCopy()
 	marked.Labels[argocd.AgentNameLabel] = "c"
 	marked.Annotations[argocd.SkipReconcileAnnotation] = "true"
 	if patch, err := repairPatch(marked, want, nil); err != nil || patch != nil {
 		t.Errorf("a user's marks are patched: %s, %v", patch, err)
 	}
-	of := secretFor(cluster, "argocd", "", Want{Agent: &Agent{Server: "https://proxy", Config: []byte("{}")}})
+	of := secretFor(cluster, "argocd", "", Desired{Agent: &Agent{Server: "https://proxy", Config: []byte("{}")}})
 	patch, err := repairPatch(of, want, nil)
 	if err != nil {
 		t.Fatal(err)

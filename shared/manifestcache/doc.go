@@ -12,7 +12,7 @@
 //     name their version, and a work may be re-created.
 //   - labels and annotations of the pull model, which name the owner and the content
 //   - instead of the spec, the fields that propagation compares before it writes: [Stored]
-//   - of the status, the status.Facts, and in [Extra] the fields that only some works have
+//   - of the status, the status.WorkStatus, and in [Extra] the fields that only some works have
 //
 // It leaves out owners, finalizers, managed fields, the spec, and conditions and feedback of other manifests. Values
 // that a managed cluster has written are limited before they are kept.

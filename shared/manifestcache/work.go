@@ -32,7 +32,7 @@ type Work struct {
 	// reported it.
 	AppNamespace string
 	// Facts are the agent's report about the Application (see [Work.Observe]).
-	Facts status.Facts
+	Facts status.WorkStatus
 	// Stored has the fields that the writer of the work compares. It is nil in a process that does
 	// not write.
 	Stored *Stored

@@ -13,7 +13,7 @@
 //     ([FillTransientGaps]).
 //   - The agent cannot read an Application and still reports its old feedback: Unknown, and a condition has the reason.
 //   - The agent has not applied a change yet: Progressing and OutOfSync. The hub Application stays so until Argo CD
-//     on the cluster has compared ([Facts.Repeats]), as after an unavailable cluster and a failure. The report does
+//     on the cluster has compared ([WorkStatus.Repeats]), as after an unavailable cluster and a failure. The report does
 //     not wait for that.
 //   - A change of the hub Application is not delivered, because of a pause or a refusal: OutOfSync on the hub, and a
 //     condition. The report describes the cluster and does not show it.

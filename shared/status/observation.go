@@ -27,7 +27,7 @@ const (
 	ApplicationUnreadable Reason = "ApplicationUnreadable"
 	// ChangePending means that the agent has not applied the present change yet. It usually lasts
 	// for milliseconds and has no condition. Reports right after that still describe the earlier
-	// state, until Argo CD on the cluster has compared ([Facts.Repeats]). The same applies after
+	// state, until Argo CD on the cluster has compared ([WorkStatus.Repeats]). The same applies after
 	// the other reasons.
 	ChangePending Reason = "ChangePending"
 	// ChangeUndelivered means that the ManifestWork does not deliver the hub Application's spec.

@@ -246,7 +246,7 @@ func TestWork(t *testing.T) {
 
 // A report repeats an earlier one if the Application is the same, although the agent has set its conditions
 // anew. A new comparison of Argo CD is a new report, although nothing else has changed.
-func TestFacts_repeatUntilTheNextComparison(t *testing.T) {
+func TestWorkStatus_repeatUntilTheNextComparison(t *testing.T) {
 	values := func(reconciledAt string, more ...string) func(*workv1.ManifestWork) {
 		return feedback(append([]string{"healthStatus", "Healthy", "syncStatus", "Synced", "reconciledAt", reconciledAt}, more...)...)
 	}

@@ -312,7 +312,7 @@ func (b *Budget) unlimited(ctx context.Context) (bool, error) {
 		return false, client.IgnoreNotFound(err)
 	}
 	r, err := decide.ParseOverride(namespace.Annotations[contract.DeletionBudgetAnnotation], "", b.now())
-	return r.Word == decide.Approve && err == nil, nil
+	return r.Effect == decide.Approve && err == nil, nil
 }
 
 func (b *Budget) restoreOnce(ctx context.Context) error {

@@ -141,7 +141,7 @@ func evaluate(s state) evaluation {
 // approved reports whether an override lifts the limit of a removal. It checks the time, because a
 // plan may be older than the expiry of the override.
 func (b *evaluator) approved(e end) bool {
-	return e.override.Word == decide.Approve && e.override.Until.After(b.now)
+	return e.override.Effect == decide.Approve && e.override.Until.After(b.now)
 }
 
 // tally counts the removals of each lane. A lane with a hold has a tally, even an empty one.

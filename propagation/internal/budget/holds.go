@@ -27,7 +27,7 @@ type heldBack struct {
 
 // ofHub reports whether the limit of the hub holds.
 func (h heldBack) ofHub() bool {
-	return h.Lane.Group == (decide.Group{}) && h.Override.Word == decide.None
+	return h.Lane.Group == (decide.Group{}) && h.Override.Effect == decide.None
 }
 
 // held returns why a removal is held.
@@ -36,9 +36,9 @@ func (l *ledger) held(e *plannedEnd) (why heldBack, ok bool) {
 	switch record := l.records[e.lane]; {
 	case e.allowed:
 		return heldBack{}, false
-	case e.override.Word.Keeps():
+	case e.override.Effect.Keeps():
 		return heldBack{Lane: e.lane, Override: e.override}, true
-	case record.Held != nil && e.override.Word != decide.Approve:
+	case record.Held != nil && e.override.Effect != decide.Approve:
 		return heldBack{Lane: e.lane, holding: *record.Held}, true
 	case e.lane.Kind != decide.Uncounted && slices.Contains(l.records[hub].Together, e.lane.Group):
 		return heldBack{Lane: hub, holding: *l.records[hub].Held}, true

@@ -49,7 +49,7 @@ func (e *plannedEnd) counts() bool {
 
 // waits reports whether the removal is due and held.
 func (e *plannedEnd) waits() bool {
-	return e != nil && e.ends && e.due && !e.allowed && (e.lane.Kind != decide.Uncounted && !e.kept || e.override.Word.Keeps())
+	return e != nil && e.ends && e.due && !e.allowed && (e.lane.Kind != decide.Uncounted && !e.kept || e.override.Effect.Keeps())
 }
 
 // planned is the last plan of an Application.
@@ -176,7 +176,7 @@ func (l *ledger) take(p decide.Plan, f *decide.Fate, now time.Time) {
 // stays allowed in its lane until it is cancelled or delayed.
 func endOf(f *decide.Fate, before *plannedEnd, now time.Time) *plannedEnd {
 	e := &plannedEnd{end: end{uid: f.UID, lane: f.Lane, override: f.Override, joined: now, due: f.Act == decide.End && f.Due}, since: f.Clocks}
-	e.ends, e.kept = e.due || f.Lane.Kind != decide.Uncounted, f.Delayed.By != "" || f.Override.Word.Keeps()
+	e.ends, e.kept = e.due || f.Lane.Kind != decide.Uncounted, f.Delayed.By != "" || f.Override.Effect.Keeps()
 	if !e.ends && len(e.since) == 0 {
 		return nil
 	}

@@ -148,12 +148,12 @@ func TestLedger_keepsAllowedDeletions(t *testing.T) {
 		{"it is the same", ends, ends, true},
 		{"it is for another reason in the same lane", ends, change(func(f *decide.Fate) { f.Why = decide.TurnedOff }), true},
 		{"it is approved", ends, change(func(f *decide.Fate) {
-			f.Override = decide.Override{Word: decide.Approve, Until: start.Add(time.Hour)}
+			f.Override = decide.Override{Effect: decide.Approve, Until: start.Add(time.Hour)}
 		}), true},
 		{"its grace is not over any more", ends, change(func(f *decide.Fate) { f.Act, f.Due = decide.Keep, false }), false},
 		{"it is in another lane", ends, change(func(f *decide.Fate) { f.Lane = admin(set) }), false},
 		{"it is another group's", ends, change(func(f *decide.Fate) { f.Lane = tenant(other) }), false},
-		{"it is held", ends, change(func(f *decide.Fate) { f.Override = decide.Override{Word: decide.Hold, Until: start.Add(time.Hour)} }), false},
+		{"it is held", ends, change(func(f *decide.Fate) { f.Override = decide.Override{Effect: decide.Hold, Until: start.Add(time.Hour)} }), false},
 		{"it is paused", ends, change(func(f *decide.Fate) { f.Delayed.By = "Namespace team" }), false},
 		{"it is none", ends, change(func(f *decide.Fate) { f.Act, f.Due, f.Lane = decide.Keep, false, decide.Lane{} }), false},
 		{"it is its cluster's", cluster("c"), cluster("c"), true},
@@ -194,7 +194,7 @@ func TestLedger_ignoresADecisionForAChangedPlan(t *testing.T) {
 	for reason, change := range map[string]func(*decide.Fate){
 		"another lane": func(f *decide.Fate) { f.Lane = admin(set) },
 		"not due":      func(f *decide.Fate) { f.Act, f.Due = decide.Keep, false },
-		"held":         func(f *decide.Fate) { f.Override = decide.Override{Word: decide.Hold, Until: start.Add(time.Hour)} },
+		"held":         func(f *decide.Fate) { f.Override = decide.Override{Effect: decide.Hold, Until: start.Add(time.Hour)} },
 		"paused":       func(f *decide.Fate) { f.Delayed.By = "Namespace team" },
 	} {
 		l := newLedger(defaults)

@@ -51,7 +51,7 @@ func (g *gauges) show(holds []heldIn) {
 		}
 		one := series{h.group.Namespace, h.group.Set, heldByLimit}
 		switch {
-		case h.Override.Word != decide.None:
+		case h.Override.Effect != decide.None:
 			one.by = heldByOverride
 		case h.ofHub():
 			one.by = heldByHub

@@ -61,9 +61,9 @@ func TestRandomSteps_keepTheLimitInEveryWindow(t *testing.T) {
 		case k < 58:
 			w.restart()
 		case k < 60:
-			w.decide(g, []decide.Word{decide.Approve, decide.Hold, decide.Undo}[r.IntN(3)], time.Duration(r.IntN(600))*time.Second)
+			w.decide(g, []decide.Effect{decide.Approve, decide.Hold, decide.Undo}[r.IntN(3)], time.Duration(r.IntN(600))*time.Second)
 		case k < 61:
-			w.decide(hub, []decide.Word{decide.Approve, decide.Hold, decide.Undo}[r.IntN(3)], time.Duration(r.IntN(100))*time.Second)
+			w.decide(hub, []decide.Effect{decide.Approve, decide.Hold, decide.Undo}[r.IntN(3)], time.Duration(r.IntN(100))*time.Second)
 		case k < 63:
 			w.revoke(g, 1+r.IntN(3))
 		case k < 64:
@@ -111,7 +111,7 @@ func TestRandomSteps_keepTheLimitInEveryWindow(t *testing.T) {
 func (w *world) rests() {
 	w.t.Helper()
 	w.evaluate()
-	if j := evaluate(w.ledger.state(w.words[hub].Word == decide.Approve, func(string) int { return 40 }, w.now)); j.changed {
+	if j := evaluate(w.ledger.state(w.words[hub].Effect == decide.Approve, func(string) int { return 40 }, w.now)); j.changed {
 		w.t.Fatalf("at %s a second evaluation has changed the records, and allows %d", w.now, len(j.allow))
 	}
 }

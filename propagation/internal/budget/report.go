@@ -58,11 +58,11 @@ func (r *reporter) text(why heldBack, namespace string) string {
 	}
 	switch d := why.Override; {
 	case d.Gone:
-		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s, which is gone: %s until %s; to override that for an hour: %s", contract.DeletionBudgetAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339), approve)
-	case d.Word != decide.None && d.Until.IsZero():
+		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s, which is gone: %s until %s; to override that for an hour: %s", contract.DeletionBudgetAnnotation, d.On, d.Effect, d.Until.Format(time.RFC3339), approve)
+	case d.Effect != decide.None && d.Until.IsZero():
 		return fmt.Sprintf(contract.WithdrawalHeld+": annotation %s of %s has an invalid value; correct or remove it", contract.DeletionBudgetAnnotation, d.On)
-	case d.Word != decide.None:
-		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s: %s until %s", contract.DeletionBudgetAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339))
+	case d.Effect != decide.None:
+		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s: %s until %s", contract.DeletionBudgetAnnotation, d.On, d.Effect, d.Until.Format(time.RFC3339))
 	}
 	return fmt.Sprintf(contract.WithdrawalHeld+`: %d of %d deliveries of %s would be withdrawn within %s%s and the limit is %d; if that is a mistake, correct it and set annotation %s to "undo until <time>"; if it is intended, approve every removal of %s: %s`,
 		why.Pending, max(why.Deliveries, why.Pending), nameOf(why.Lane), r.options.Window, causes[why.Lane.Kind], why.Limit, contract.DeletionBudgetAnnotation, all, approve)
@@ -102,8 +102,8 @@ func (r *reporter) report(ctx context.Context, holds []heldIn) {
 		if r.reported[why] {
 			continue
 		}
-		log.Info("withdrawals are held until an operator decides", "group", nameOf(why.Lane), "kind", why.Lane.Kind.String(), "pending", why.Pending, "deliveries", why.Deliveries, "limit", why.Limit, "decision", why.Override.Word)
-		if why.Override.Word == decide.None {
+		log.Info("withdrawals are held until an operator decides", "group", nameOf(why.Lane), "kind", why.Lane.Kind.String(), "pending", why.Pending, "deliveries", why.Deliveries, "limit", why.Limit, "decision", why.Override.Effect)
+		if why.Override.Effect == decide.None {
 			r.record(ctx, why)
 		}
 	}

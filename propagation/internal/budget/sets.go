@@ -33,11 +33,11 @@ func (s sets) observe(set decide.Group, annotations map[string]string, now time.
 	before, kept := s[set].Annotations, map[string]string{}
 	delete(s, set)
 	if w := left(set, annotations, now); w != nil {
-		if w.Override.Word != decide.None {
+		if w.Override.Effect != decide.None {
 			kept[contract.DeletionBudgetAnnotation] = annotations[contract.DeletionBudgetAnnotation]
 		}
-		if w.Policy.Word != "" {
-			kept[contract.DeletionPolicyAnnotation] = w.Policy.Word
+		if w.Policy.Value != "" {
+			kept[contract.DeletionPolicyAnnotation] = w.Policy.Value
 		}
 		s[set] = storedSet{kept}
 	}
@@ -48,13 +48,13 @@ func (s sets) observe(set decide.Group, annotations map[string]string, now time.
 // override ends with its ApplicationSet, because it never expires.
 func left(set decide.Group, annotations map[string]string, now time.Time) *decide.Words {
 	w := &decide.Words{On: set.String(), Gone: true}
-	if r, err := decide.ParseOverride(annotations[contract.DeletionBudgetAnnotation], w.On, now); err == nil && r.Word.Keeps() {
+	if r, err := decide.ParseOverride(annotations[contract.DeletionBudgetAnnotation], w.On, now); err == nil && r.Effect.Keeps() {
 		w.Override, w.Override.Gone = r, true
 	}
-	if p := policy.ParseDeletionPolicy(annotations[contract.DeletionPolicyAnnotation], w.On, true); p.Word == payload.DeletionOrphan {
+	if p := policy.ParseDeletionPolicy(annotations[contract.DeletionPolicyAnnotation], w.On, true); p.Value == payload.DeletionOrphan {
 		w.Policy = p
 	}
-	if !w.Override.Gone && w.Policy.Word == "" {
+	if !w.Override.Gone && w.Policy.Value == "" {
 		return nil
 	}
 	return w

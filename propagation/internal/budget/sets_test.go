@@ -72,14 +72,14 @@ func TestSets_endByThemselves(t *testing.T) {
 	hold, both := overriding(until("hold", time.Hour)), orphaning("orphan")
 	both[contract.DeletionBudgetAnnotation] = until("undo", time.Minute)
 	if w := left(set, hold, start); w == nil || !w.Gone || w.On != "ApplicationSet team/guestbook" ||
-		w.Override != (decide.Override{Word: decide.Hold, Gone: true, On: w.On, Until: start.Add(time.Hour)}) || w.Policy.Word != "" {
+		w.Override != (decide.Override{Effect: decide.Hold, Gone: true, On: w.On, Until: start.Add(time.Hour)}) || w.Policy.Value != "" {
 		t.Errorf("a hold: %+v", w)
 	}
-	if w := left(set, both, start); w == nil || w.Override.Word != decide.Undo || w.Policy.Word != "orphan" {
+	if w := left(set, both, start); w == nil || w.Override.Effect != decide.Undo || w.Policy.Value != "orphan" {
 		t.Errorf("an undo and an orphan: %+v", w)
 	}
 	later := start.Add(time.Minute)
-	if w := left(set, both, later); w == nil || w.Override != (decide.Override{}) || w.Policy.Word != "orphan" {
+	if w := left(set, both, later); w == nil || w.Override != (decide.Override{}) || w.Policy.Value != "orphan" {
 		t.Errorf("the undo has expired: %+v", w)
 	}
 	for _, none := range []map[string]string{nil, overriding(until("undo", time.Minute)), overriding(until("approve", time.Hour)), overriding("hold"), orphaning("prune")} {

@@ -189,7 +189,7 @@ func (p *process) cluster(from *hub, name string) decide.Cluster {
 	if o := from.clusters[name]; o != nil {
 		c.There, c.Leaving, c.Hub = true, o.leaving, o.local
 		if o.paused {
-			c.Pause = policy.Pause{Word: policy.PauseDelivery, By: "ManagedCluster " + name}
+			c.Pause = policy.Pause{Mode: policy.PauseDelivery, By: "ManagedCluster " + name}
 		}
 	}
 	return c
@@ -314,13 +314,13 @@ func (p *process) put(app *app, w *decide.Write) {
 	if payload.Observes(w.Inputs.Application) && !k.observes() {
 		p.w.fail("OBSERVE: a delivering work %s is made to observe", k.uid())
 	}
-	hashes, err := payload.Compare(w.Current.Work, w.Want, w.Request.Request)
+	hashes, err := payload.Compare(w.Current.Work, w.Desired, w.Request.Request)
 	if err != nil {
 		p.w.fail("WRITE: %v", err)
 		return
 	}
 	same := w.Current.Stored.Hash == hashes.Spec
-	patch, err := payload.Patch(w.Current.Work, w.Want, !same, hashes.Base)
+	patch, err := payload.Patch(w.Current.Work, w.Desired, !same, hashes.Base)
 	if err != nil || patch == nil {
 		return
 	}
@@ -329,16 +329,16 @@ func (p *process) put(app *app, w *decide.Write) {
 		change = k.changeSpec
 	}
 	change(func(o *workv1.ManifestWork) {
-		o.Labels, o.Annotations = maps.Clone(w.Want.Labels), maps.Clone(w.Want.Annotations)
+		o.Labels, o.Annotations = maps.Clone(w.Desired.Labels), maps.Clone(w.Desired.Annotations)
 		if !same {
-			o.Spec = *w.Want.Spec.DeepCopy()
+			o.Spec = *w.Desired.Spec.DeepCopy()
 		}
 	})
 }
 
 // create creates a work under the first free name.
 func (p *process) create(app *app, w *decide.Write) {
-	h, o := p.w.hub, w.Want.DeepCopy()
+	h, o := p.w.hub, w.Desired.DeepCopy()
 	taken := map[string]bool{}
 	for _, k := range h.works {
 		if k.obj.Namespace != app.cluster {

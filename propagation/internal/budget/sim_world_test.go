@@ -63,7 +63,7 @@ type hub struct {
 type words struct {
 	pause string // delivery or sync
 	until int    // end of the pause, 0 for none
-	word  decide.Word
+	word  decide.Effect
 	ends  int // end of the override
 	// policy is the deletion policy of an Application or ApplicationSet.
 	policy string

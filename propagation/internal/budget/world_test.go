@@ -136,7 +136,7 @@ func (w *world) look(uid types.UID) {
 	p := w.plan(uid, d)
 	w.ledger.set(p, w.now)
 	f := p.Fates[0]
-	if f.Act != decide.End || f.Override.Word.Keeps() || f.Delayed.By != "" || !w.ledger.works[uid].end.allowed || w.slow {
+	if f.Act != decide.End || f.Override.Effect.Keeps() || f.Delayed.By != "" || !w.ledger.works[uid].end.allowed || w.slow {
 		return
 	}
 	w.gone++
@@ -182,7 +182,7 @@ func (w *world) expire() {
 func (w *world) evaluate() evaluation {
 	w.t.Helper()
 	w.ledger.news, w.due = false, time.Time{}
-	j := evaluate(w.ledger.state(w.words[hub].Word == decide.Approve, func(string) int { return 40 }, w.now))
+	j := evaluate(w.ledger.state(w.words[hub].Effect == decide.Approve, func(string) int { return 40 }, w.now))
 	if j.changed {
 		w.store(j)
 	}
@@ -190,7 +190,7 @@ func (w *world) evaluate() evaluation {
 		w.due = w.now.Add(j.after)
 	}
 	for _, e := range j.allow {
-		w.allowed = append(w.allowed, allowance{lane: e.lane, at: w.now, approved: e.override.Word == decide.Approve, unlimited: w.words[hub].Word == decide.Approve})
+		w.allowed = append(w.allowed, allowance{lane: e.lane, at: w.now, approved: e.override.Effect == decide.Approve, unlimited: w.words[hub].Effect == decide.Approve})
 	}
 	for _, app := range w.ledger.apply(j) {
 		w.look(types.UID(app.Name))
@@ -250,8 +250,8 @@ func (w *world) restart() {
 	w.ledger.news = true // a worker begins with an evaluation
 }
 
-func (w *world) decide(g decide.Group, word decide.Word, d time.Duration) {
-	w.words[g] = decide.Override{Word: word, Until: w.now.Add(d), On: "Namespace team"}
+func (w *world) decide(g decide.Group, word decide.Effect, d time.Duration) {
+	w.words[g] = decide.Override{Effect: word, Until: w.now.Add(d), On: "Namespace team"}
 	w.lookAtAll()
 	w.ledger.news = true // the annotation has changed
 }

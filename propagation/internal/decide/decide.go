@@ -11,14 +11,14 @@ import (
 // checks, for each work, whether the work may be where it is. Then it compares the works that may
 // stay with the delivery that the Application asks for.
 func Decide(f Facts) Plan {
-	d := newDecision(f)
+	d := newEvaluation(f)
 	for _, s := range d.subjects {
 		s.permitted()
 	}
 	if f.Application == nil {
 		d.gone()
 	} else {
-		w := &wish{d: d, app: f.Application, identity: payload.DeliveredName(f.Application)}
+		w := &delivery{e: d, app: f.Application, identity: payload.DeliveredName(f.Application)}
 		w.follow()
 	}
 	for _, s := range d.subjects {
@@ -66,18 +66,18 @@ func (s *subject) permitted() {
 
 // gone removes the works of an Application that has been deleted for longer than its grace period.
 // An Application that is re-created within that time keeps its workload.
-func (d *decision) gone() {
-	if len(d.subjects) == 0 {
+func (e *evaluation) gone() {
+	if len(e.subjects) == 0 {
 		return
 	}
-	d.plan.GoneSince = earlier(d.facts.GoneSince, d.facts.Now)
-	left := d.facts.Settings.RecreateGrace - d.facts.Now.Sub(d.plan.GoneSince)
+	e.plan.GoneSince = earlier(e.facts.GoneSince, e.facts.Now)
+	left := e.facts.Settings.RecreateGrace - e.facts.Now.Sub(e.plan.GoneSince)
 	if left <= 0 {
-		d.end(ApplicationGone)
+		e.end(ApplicationGone)
 		return
 	}
-	d.plan.again(left)
-	for _, s := range d.kept() {
+	e.plan.again(left)
+	for _, s := range e.kept() {
 		if s.fate.Why == "" {
 			s.fate.Why = ApplicationGone // not due yet, but counted
 		}

@@ -86,11 +86,11 @@ func (s *subject) delay() Delay {
 		return Delay{}
 	}
 	change := ChangeOf(s.fate.Why)
-	if p := s.paused(change); p.Word != "" {
+	if p := s.paused(change); p.Mode != "" {
 		s.plan.again(p.Left(s.facts.Now))
 		return Delay{By: p.By, Pause: p}
 	}
-	if r := s.fate.Override; r.Word.Keeps() {
+	if r := s.fate.Override; r.Effect.Keeps() {
 		if !r.Until.IsZero() {
 			s.plan.again(r.Until.Sub(s.facts.Now))
 		}

@@ -52,9 +52,9 @@ func (s *subject) automation() Automation {
 	}
 	out := s.work.Annotations[contract.PausedAnnotation] != ""
 	switch pause := s.paused(Deliver); {
-	case pause.Word == policy.PauseSync && !out:
+	case pause.Mode == policy.PauseSync && !out:
 		return AutomationOut
-	case pause.Word == "" && out:
+	case pause.Mode == "" && out:
 		return AutomationBack
 	}
 	return AutomationStays

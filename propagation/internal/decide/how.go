@@ -26,7 +26,7 @@ func (s *subject) how() payload.Ending {
 	case mark.Orphans():
 		e := payload.Ending{Orphan: true, BySet: mark == payload.BySet, WithoutAutomation: ChangeOf(why) == Revoke}
 		paused := s.work.Annotations[contract.PausedAnnotation] != ""
-		e.Resume = paused && !e.WithoutAutomation && app != nil && s.paused(Deliver).Word != policy.PauseSync
+		e.Resume = paused && !e.WithoutAutomation && app != nil && s.paused(Deliver).Mode != policy.PauseSync
 		return e
 	case app != nil:
 		return payload.Ending{Finalizers: payload.DeliveredFinalizers(app)}

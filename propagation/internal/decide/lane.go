@@ -67,7 +67,7 @@ func (s *subject) override() Override {
 	if set == nil || !delays[ChangeOf(s.fate.Why)][OnApplicationSet] {
 		return best
 	}
-	if set.Gone && best.Word == Approve || set.Override.Word == Approve && s.fate.Lane.Kind != Tenant {
+	if set.Gone && best.Effect == Approve || set.Override.Effect == Approve && s.fate.Lane.Kind != Tenant {
 		return best
 	}
 	return Strongest(best, set.Override)

@@ -21,7 +21,7 @@ func ownPolicy(f *Facts) policy.DeletionPolicy {
 // ApplicationSet's.
 func policyOf(f *Facts, set *Words) policy.DeletionPolicy {
 	own := ownPolicy(f)
-	if own.Word != "" || own.Problem != "" || set == nil {
+	if own.Value != "" || own.Problem != "" || set == nil {
 		return own
 	}
 	p := set.Policy
@@ -37,13 +37,13 @@ func markOf(f *Facts, set *Words, was payload.Mark) payload.Mark {
 	switch {
 	case policyOf(f, set).Problem != "":
 		return was
-	case own.Word == payload.DeletionOrphan:
+	case own.Value == payload.DeletionOrphan:
 		return payload.ByApplication
-	case own.Word != "":
+	case own.Value != "":
 		return payload.NoMark
 	case f.Application == nil && was == payload.ByApplication:
 		return was
-	case set != nil && set.Policy.Word == payload.DeletionOrphan:
+	case set != nil && set.Policy.Value == payload.DeletionOrphan:
 		return payload.BySet
 	case set != nil && !set.Gone:
 		return payload.NoMark

@@ -114,7 +114,7 @@ func TestDecide_putsLostPermissionsFirst(t *testing.T) {
 			s.annotate(contract.DeletionPolicyAnnotation, "nonsense")
 		}, want: revoked + "; Deleting"},
 		"set deleted, paused": {reason: "so is what is gone with its ApplicationSet", change: func(s *scene) {
-			s.set(Words{Pause: paused("delivery"), Override: Override{Word: Hold}})
+			s.set(Words{Pause: paused("delivery"), Override: Override{Effect: Hold}})
 			unbound(s.delivered("w"), over)
 			s.gone(time.Hour)
 		}, want: "w end NotBound admin:team/shops bare say"},
@@ -138,10 +138,10 @@ func TestDecide_putsLostPermissionsFirst(t *testing.T) {
 		}, want: "w end NotBound admin:team delayed; Paused"},
 		"an administrator's hold": {reason: "or hold", change: func(s *scene) {
 			unbound(former(s), over)
-			s.Hub.Override = Override{Word: Hold, On: "Namespace hub"}
+			s.Hub.Override = Override{Effect: Hold, On: "Namespace hub"}
 		}, want: "create; w end NotBound admin:team delayed"},
 		"a set's hold": {reason: "a tenant may not", change: func(s *scene) {
-			s.set(Words{Override: Override{Word: Undo, On: "ApplicationSet team/shops"}})
+			s.set(Words{Override: Override{Effect: Undo, On: "ApplicationSet team/shops"}})
 			unbound(former(s), over)
 		}, want: "create; w end NotBound admin:team/shops cascade delete"},
 		"orphan": {reason: "what stays does not follow its git any more", change: func(s *scene) {

@@ -49,8 +49,8 @@ type Write struct {
 	// Current is the work that is updated, or nil for a new one.
 	Current *Work
 	Inputs  payload.Inputs
-	Want    *workv1.ManifestWork
-	// Request is the request in Want. If Replaced is true, the stored work keeps its own request.
+	Desired    *workv1.ManifestWork
+	// Request is the request in Desired. If Replaced is true, the stored work keeps its own request.
 	Request request.Plan
 }
 

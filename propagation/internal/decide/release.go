@@ -14,22 +14,22 @@ import (
 
 // release decides when the finalizers of Argo CD are removed from a deleted Application. It waits
 // for proven works only, because an agent can have any work of its cluster name an Application.
-func (d *decision) release() {
-	app := d.facts.Application
+func (e *evaluation) release() {
+	app := e.facts.Application
 	if app == nil || app.DeletionTimestamp == nil || !slices.ContainsFunc(app.Finalizers, payload.IsArgoFinalizer) {
 		return
 	}
-	proven := slices.DeleteFunc(slices.Clone(d.subjects), func(s *subject) bool { return !s.fate.Own || !s.work.Cluster.There })
+	proven := slices.DeleteFunc(slices.Clone(e.subjects), func(s *subject) bool { return !s.fate.Own || !s.work.Cluster.There })
 	switch {
 	case len(proven) == 0:
 		// The hub's own Argo CD releases an Application that was never delivered.
-		if mustRelease(app) || d.plan.Deliveries > 0 {
-			d.plan.Release = AfterProof
+		if mustRelease(app) || e.plan.Deliveries > 0 {
+			e.plan.Release = AfterProof
 		}
-	case slices.ContainsFunc(proven, func(s *subject) bool { return s.fate.Override.Word == Undo }):
-		d.plan.Release = Undone
-	case ownPolicy(&d.facts).Abandon && !slices.ContainsFunc(proven, (*subject).isHeld):
-		d.plan.Release = Abandoned
+	case slices.ContainsFunc(proven, func(s *subject) bool { return s.fate.Override.Effect == Undo }):
+		e.plan.Release = Undone
+	case ownPolicy(&e.facts).Abandon && !slices.ContainsFunc(proven, (*subject).isHeld):
+		e.plan.Release = Abandoned
 	}
 }
 

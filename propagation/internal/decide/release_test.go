@@ -53,18 +53,18 @@ func TestDecide_plansTheRemovalOfADeletedApplication(t *testing.T) {
 			s.aim("d1")
 			s.delivered("b")
 			s.gone(time.Minute)
-			s.Works[0].Set = &Words{Override: Override{Word: Hold, On: "ApplicationSet team/x"}}
+			s.Works[0].Set = &Words{Override: Override{Effect: Hold, On: "ApplicationSet team/x"}}
 		}, want: "a end ApplicationGone tenant:team delayed; b end ApplicationGone tenant:team bare say"},
 		"gone with its set": {reason: "a hold outlives the set", change: func(s *scene) {
-			s.set(Words{Gone: true, Override: Override{Word: Hold, On: "ApplicationSet team/shops", Gone: true}})
+			s.set(Words{Gone: true, Override: Override{Effect: Hold, On: "ApplicationSet team/shops", Gone: true}})
 			s.delivered("w")
 			s.gone(time.Minute)
 		}, want: "w end ApplicationGone tenant:team/shops delayed"},
 		"gone with its set, approved": {reason: "unless an administrator approves", change: func(s *scene) {
-			s.set(Words{Gone: true, Override: Override{Word: Hold, On: "ApplicationSet team/shops", Gone: true}})
+			s.set(Words{Gone: true, Override: Override{Effect: Hold, On: "ApplicationSet team/shops", Gone: true}})
 			s.delivered("w")
 			s.gone(time.Minute)
-			s.Namespace.Override = Override{Word: Approve}
+			s.Namespace.Override = Override{Effect: Approve}
 		}, want: "w end ApplicationGone tenant:team/shops bare say"},
 		"deleted": {reason: "as its finalizers say", change: func(s *scene) {
 			s.delivered("w")
@@ -91,11 +91,11 @@ func TestDecide_plansTheRemovalOfADeletedApplication(t *testing.T) {
 			s.annotate(contract.PausedAnnotation, "delivery")
 		}, want: "w end Deleting tenant:team delayed; Paused"},
 		"deleted, another set's word": {reason: "the owner's counts, not that which a work names", change: func(s *scene) {
-			s.delivered("w").Set = &Words{Override: Override{Word: Undo, On: "ApplicationSet team/other"}}
+			s.delivered("w").Set = &Words{Override: Override{Effect: Undo, On: "ApplicationSet team/other"}}
 			s.deleting()
 		}, want: "w end Deleting tenant:team cascade delete; Deleting"},
 		"undone": {reason: "it is let go and its works stay", change: func(s *scene) {
-			s.set(Words{Override: Override{Word: Undo, On: "ApplicationSet team/shops"}})
+			s.set(Words{Override: Override{Effect: Undo, On: "ApplicationSet team/shops"}})
 			s.delivered("w")
 			s.deleting()
 		}, want: "w end Deleting tenant:team/shops delayed; release undone"},
@@ -119,7 +119,7 @@ func TestDecide_plansTheRemovalOfADeletedApplication(t *testing.T) {
 			abandon(s)
 			s.delivered("w")
 			s.deleting()
-			s.Namespace.Override = Override{Word: Hold, On: "Namespace team"}
+			s.Namespace.Override = Override{Effect: Hold, On: "Namespace team"}
 		}, want: "w end Deleting cascade delete; release abandoned"},
 		"orphan": {reason: "what stays is not counted", change: func(s *scene) {
 			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
@@ -130,7 +130,7 @@ func TestDecide_plansTheRemovalOfADeletedApplication(t *testing.T) {
 			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
 			s.delivered("w")
 			s.deleting()
-			s.Namespace.Override = Override{Word: Hold, On: "Namespace team"}
+			s.Namespace.Override = Override{Effect: Hold, On: "Namespace team"}
 		}, want: "w end Deleting delayed; Deleting"},
 	})
 }

@@ -24,66 +24,66 @@ const bindingQuiet = 3 * time.Second
 const waitQuiet = 30 * time.Second
 
 // report sets the conditions of the Application that report the decision.
-func (d *decision) report() {
-	if d.facts.Application == nil || d.plan.Request != nil || d.plan.Release != NoRelease {
+func (e *evaluation) report() {
+	if e.facts.Application == nil || e.plan.Request != nil || e.plan.Release != NoRelease {
 		return // its next event leads to the next report
 	}
-	t := d.outcome
+	t := e.outcome
 	switch {
 	case t.deleting:
-		d.plan.left = d.proof()
-		d.plan.Report = cmp.Or(d.unfinished(&policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}}), d.plan.left)
+		e.plan.left = e.proof()
+		e.plan.Report = cmp.Or(e.unfinished(&policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}}), e.plan.left)
 	case t.off:
 		v := *t.refusal
 		v.Withdrawn = true
-		d.plan.Report = cmp.Or(d.unfinished(t.refusal), &v)
+		e.plan.Report = cmp.Or(e.unfinished(t.refusal), &v)
 	case t.refusal != nil:
-		d.plan.Report = d.refusal(*t.refusal)
+		e.plan.Report = e.refusal(*t.refusal)
 	case t.delivers:
-		v := policy.Decision{Deliver: true, Warnings: slices.Concat(t.warnings, d.upcoming(), d.waiting())}
-		if n := d.plan.Waits; n == 1 {
+		v := policy.Decision{Deliver: true, Warnings: slices.Concat(t.warnings, e.upcoming(), e.waiting())}
+		if n := e.plan.Waits; n == 1 {
 			v = t.pause.Decision("1 change waits")
 		} else if n > 0 || t.pause.Problem != "" {
 			v = t.pause.Decision(fmt.Sprintf("%d changes wait", n))
 		}
-		d.plan.Report = &v
+		e.plan.Report = &v
 	}
-	if t.pause.Word != "" {
-		d.plan.again(t.pause.Left(d.facts.Now))
+	if t.pause.Mode != "" {
+		e.plan.again(t.pause.Left(e.facts.Now))
 	}
 }
 
 // refusal is the report of a refused delivery. Existing works stay, unless a permission is lost.
-func (d *decision) refusal(v policy.Decision) *policy.Decision {
-	if len(d.subjects) == 0 {
+func (e *evaluation) refusal(v policy.Decision) *policy.Decision {
+	if len(e.subjects) == 0 {
 		v.Withdrawn = true
 		return &v
 	}
-	if u := d.unfinished(&v); u != nil {
+	if u := e.unfinished(&v); u != nil {
 		return u
 	}
-	for _, s := range d.subjects {
+	for _, s := range e.subjects {
 		since, missing := s.fate.Clocks[Why(v.Refusal.Reason)]
 		if !missing || s.fate.Act == End {
 			continue
 		}
-		if quiet := bindingQuiet - d.facts.Now.Sub(since); quiet > 0 {
-			d.plan.again(quiet)
+		if quiet := bindingQuiet - e.facts.Now.Sub(since); quiet > 0 {
+			e.plan.again(quiet)
 			return nil
 		}
-		v.Refusal.Text += fmt.Sprintf("; what was delivered before is withdrawn when that has been so for %s (--binding-grace)", d.facts.Settings.BindingGrace)
+		v.Refusal.Text += fmt.Sprintf("; what was delivered before is withdrawn when that has been so for %s (--binding-grace)", e.facts.Settings.BindingGrace)
 		return &v
 	}
-	if standing := d.standing(); standing != "" {
+	if standing := e.standing(); standing != "" {
 		v.Refusal.Text += fmt.Sprintf("; until then cluster %q keeps what was delivered before", standing)
 	}
 	return &v
 }
 
 // standing returns the cluster that keeps the delivered Application, or "". The target comes first.
-func (d *decision) standing() (cluster string) {
-	target := d.facts.Application.Annotations[contract.ClusterAnnotation]
-	for _, s := range d.subjects {
+func (e *evaluation) standing() (cluster string) {
+	target := e.facts.Application.Annotations[contract.ClusterAnnotation]
+	for _, s := range e.subjects {
 		if s.fate.Act != End && s.fate.Act != Leave && !s.observes() && (cluster == "" || s.work.Namespace == target) {
 			cluster = s.work.Namespace
 		}
@@ -92,40 +92,40 @@ func (d *decision) standing() (cluster string) {
 }
 
 // upcoming warns about works that have lost a permission, although the desired delivery is written.
-func (d *decision) upcoming() (found []policy.Message) {
-	for _, s := range d.subjects {
+func (e *evaluation) upcoming() (found []policy.Message) {
+	for _, s := range e.subjects {
 		t := s.fate
 		since, missing := t.Clocks[t.Why]
 		if !missing || t.Act == End {
 			continue
 		}
-		if quiet := bindingQuiet - d.facts.Now.Sub(since); quiet > 0 {
-			d.plan.again(quiet)
+		if quiet := bindingQuiet - e.facts.Now.Sub(since); quiet > 0 {
+			e.plan.again(quiet)
 			continue
 		}
 		found = append(found, policy.Message{Reason: string(t.Why), Text: fmt.Sprintf(
 			"ManifestWork %s may not be on cluster %q any more (%s): it is withdrawn when that has been so for %s (--binding-grace)",
-			s.work.Name, s.work.Namespace, t.Why, d.facts.Settings.BindingGrace)})
+			s.work.Name, s.work.Namespace, t.Why, e.facts.Settings.BindingGrace)})
 	}
 	return found
 }
 
 // waiting warns about former works that stay until an agent has applied their ending, although the
 // desired delivery is written.
-func (d *decision) waiting() (found []policy.Message) {
+func (e *evaluation) waiting() (found []policy.Message) {
 	var long []*subject
-	for _, s := range d.subjects {
+	for _, s := range e.subjects {
 		if !s.waitsForCluster() {
 			continue
 		}
-		if quiet := waitQuiet - d.facts.Now.Sub(earlier(s.work.Waiting, d.facts.Now)); quiet > 0 {
-			d.plan.again(quiet)
+		if quiet := waitQuiet - e.facts.Now.Sub(earlier(s.work.Waiting, e.facts.Now)); quiet > 0 {
+			e.plan.again(quiet)
 			continue
 		}
 		long = append(long, s)
 	}
 	if len(long) > 0 {
-		found = append(found, d.pending(long).Refusal)
+		found = append(found, e.pending(long).Refusal)
 	}
 	return found
 }
@@ -137,14 +137,14 @@ func (s *subject) waitsForCluster() bool {
 }
 
 // pending is the report of works whose removal waits for their clusters.
-func (d *decision) pending(works []*subject) *policy.Decision {
+func (e *evaluation) pending(works []*subject) *policy.Decision {
 	places, text := make([]string, 0, len(works)), ""
 	for _, s := range works {
 		places, text = append(places, s.place()), cmp.Or(text, s.fate.Wait.Text)
 	}
 	v := policy.RefuseAsWarning(policy.ReasonOrphanPending,
 		"not withdrawn yet: waiting for %s to apply how it ends (finalizers, annotation %s); if the cluster will not come back, %s",
-		strings.Join(places, ", "), contract.DeletionPolicyAnnotation, d.ifLost())
+		strings.Join(places, ", "), contract.DeletionPolicyAnnotation, e.ifLost())
 	if text != "" {
 		v.Refusal.Text += fmt.Sprintf("; it reports: %.300s", text)
 	}
@@ -154,15 +154,15 @@ func (d *decision) pending(works []*subject) *policy.Decision {
 // unfinished is the report of proven works that are not removed yet, because the removal waits for
 // an agent or is paused. It returns v if the budget holds a removal, because the budget adds its
 // own report. It returns nil if all removals have finished.
-func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
+func (e *evaluation) unfinished(v *policy.Decision) *policy.Decision {
 	var pending []*subject
 	var pause policy.Pause
 	problem, held := "", false
-	for _, s := range d.subjects {
+	for _, s := range e.subjects {
 		t := s.fate
 		switch {
 		case !t.Own || t.Act != End || s.shared:
-		case t.Delayed.Pause.Word != "":
+		case t.Delayed.Pause.Mode != "":
 			pause = policy.StrongestPause(pause, t.Delayed.Pause)
 		case t.Delayed.Problem != "":
 			problem = cmp.Or(problem, t.Delayed.Problem)
@@ -176,8 +176,8 @@ func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 	case problem != "":
 		return policy.Refuse(policy.ReasonInvalidTarget, "nothing is withdrawn: %s", problem)
 	case len(pending) > 0:
-		return d.pending(pending)
-	case pause.Word != "":
+		return e.pending(pending)
+	case pause.Mode != "":
 		u := pause.Decision("its withdrawal waits until then")
 		return &u
 	case held:
@@ -187,17 +187,17 @@ func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 }
 
 // ifLost returns the remedy for a cluster that is permanently lost.
-func (d *decision) ifLost() string {
-	if d.facts.Application.DeletionTimestamp == nil {
+func (e *evaluation) ifLost() string {
+	if e.facts.Application.DeletionTimestamp == nil {
 		return "delete its ManagedCluster"
 	}
 	return fmt.Sprintf("add %s to the annotation of this Application, after a comma if it has a value", payload.DeletionAbandon)
 }
 
 // proof is the report of a deleted Application if its clusters have not confirmed the removal.
-func (d *decision) proof() *policy.Decision {
+func (e *evaluation) proof() *policy.Decision {
 	var left []string
-	for _, s := range d.subjects {
+	for _, s := range e.subjects {
 		if s.fate.Own && s.work.Cluster.There {
 			left = append(left, s.place())
 		}

@@ -147,7 +147,7 @@ func (s *scene) deleting() {
 	s.app.DeletionTimestamp = &now
 }
 
-func paused(word string) policy.Pause { return policy.Pause{Word: word, By: "annotation"} }
+func paused(word string) policy.Pause { return policy.Pause{Mode: word, By: "annotation"} }
 
 // tell returns a plan in the form of the tables: the write, the fate of each work, the release and the reason
 // of the report.

@@ -12,8 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// decision is the state of one call of [Decide].
-type decision struct {
+// evaluation is the state of one call of [Decide].
+type evaluation struct {
 	facts    Facts
 	plan     Plan
 	subjects []*subject
@@ -47,8 +47,8 @@ type outcome struct {
 	pause policy.Pause
 }
 
-func newDecision(f Facts) *decision {
-	d := &decision{facts: f, plan: Plan{Key: f.Key, Group: Group{Namespace: f.Key.Namespace}}}
+func newEvaluation(f Facts) *evaluation {
+	d := &evaluation{facts: f, plan: Plan{Key: f.Key, Group: Group{Namespace: f.Key.Namespace}}}
 	if f.Application != nil {
 		d.plan.Group.Set = f.Application.OwningApplicationSet()
 	}
@@ -98,8 +98,8 @@ func (s *subject) observes() bool { return s.work.Annotations[contract.ObservedA
 func (s *subject) terminating() bool { return s.work.DeletionTimestamp != nil }
 
 // kept returns the subjects without a decision so far.
-func (d *decision) kept() (list []*subject) {
-	for _, s := range d.subjects {
+func (e *evaluation) kept() (list []*subject) {
+	for _, s := range e.subjects {
 		if s.fate.Act == Keep {
 			list = append(list, s)
 		}
@@ -108,8 +108,8 @@ func (d *decision) kept() (list []*subject) {
 }
 
 // end removes all kept works.
-func (d *decision) end(why Why) {
-	for _, s := range d.kept() {
+func (e *evaluation) end(why Why) {
+	for _, s := range e.kept() {
 		s.end(why)
 	}
 }

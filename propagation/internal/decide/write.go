@@ -29,8 +29,8 @@ const (
 	afterUnseen  = 5 * time.Second  // until the cache has a work
 )
 
-// want is the desired ManifestWork of an Application.
-type want struct {
+// desiredWork is the desired ManifestWork of an Application.
+type desiredWork struct {
 	facts *Facts
 	app   *argocd.Application
 	// current is the work that is updated, or nil for a new one.
@@ -45,7 +45,7 @@ type want struct {
 }
 
 // plan plans the next step of the Application's request.
-func (n *want) plan() {
+func (n *desiredWork) plan() {
 	if payload.Observes(n.app) {
 		return // an operation waits until the Application is delivered
 	}
@@ -65,7 +65,7 @@ func (n *want) plan() {
 	}
 }
 
-func (n *want) cached() *manifestcache.Work {
+func (n *desiredWork) cached() *manifestcache.Work {
 	if n.current == nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (n *want) cached() *manifestcache.Work {
 
 // mirrored reports whether the Application's status has the sync status and revision that its
 // work reports.
-func (n *want) mirrored() bool {
+func (n *desiredWork) mirrored() bool {
 	observed := n.current.Observe(n.current.Cluster.State)
 	var is struct {
 		Sync struct{ Status, Revision string } `json:"sync"`
@@ -86,7 +86,7 @@ func (n *want) mirrored() bool {
 }
 
 // inputs returns the content of the work.
-func (n *want) inputs(q request.Request) payload.Inputs {
+func (n *desiredWork) inputs(q request.Request) payload.Inputs {
 	in := payload.Inputs{
 		Application: n.app, CreateNamespace: n.facts.Settings.CreateNamespace, Request: q, Orphan: n.mark.Orphans(), BySet: n.mark == payload.BySet,
 		HasAgent: n.facts.HasAgent, InstanceLabel: n.facts.Settings.InstanceLabel,
@@ -98,7 +98,7 @@ func (n *want) inputs(q request.Request) payload.Inputs {
 }
 
 // project returns the AppProject to deliver, or nil.
-func (n *want) project() *argocd.AppProject {
+func (n *desiredWork) project() *argocd.AppProject {
 	if !n.facts.Settings.DeliverProject || payload.ProjectName(n.app) == argocd.DefaultProject {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (w *Write) Build() (*workv1.ManifestWork, error) {
 }
 
 // build returns the desired work, or why the Application cannot be delivered.
-func (n *want) build() (*workv1.ManifestWork, *policy.Decision) {
+func (n *desiredWork) build() (*workv1.ManifestWork, *policy.Decision) {
 	built, err := (&Write{Current: n.current, Inputs: n.inputs(n.step.Request)}).Build()
 	if err != nil {
 		return nil, policy.Refuse(policy.ReasonInvalidSpec, "not delivered: %v; correct it", err)
@@ -144,7 +144,7 @@ func tooLarge(size int, s Settings) *policy.Decision {
 
 // changes reports whether a delivery would write the current work. If another request waits, only
 // the rest of the work is compared. A work that cannot be built counts as a change.
-func (n *want) changes(another bool) bool {
+func (n *desiredWork) changes(another bool) bool {
 	q := n.step.Request
 	if another {
 		q = request.Request{}
@@ -173,7 +173,7 @@ func (n *want) changes(another bool) bool {
 
 // notes reports what the current work shows about an Application that is observed or not taken
 // over.
-func (n *want) notes() []policy.Message {
+func (n *desiredWork) notes() []policy.Message {
 	switch n.app.Annotations[contract.ManagementPolicyAnnotation] {
 	case payload.ManagementObserve:
 		seen := n.observed()
@@ -188,7 +188,7 @@ func (n *want) notes() []policy.Message {
 }
 
 // observed reports the state of an Application that is only observed.
-func (n *want) observed() policy.Message {
+func (n *desiredWork) observed() policy.Message {
 	there, cluster := payload.DeliveredName(n.app), n.app.Annotations[contract.ClusterAnnotation]
 	m := policy.Message{Reason: policy.ReasonObserved, Text: fmt.Sprintf("not delivered, only observed (annotation %s): ", contract.ManagementPolicyAnnotation)}
 	switch work := n.current; {
@@ -211,7 +211,7 @@ func (n *want) observed() policy.Message {
 
 // alreadyThere warns about fields that other managers have set on the cluster, if the Application
 // must not take them over.
-func (n *want) alreadyThere() []policy.Message {
+func (n *desiredWork) alreadyThere() []policy.Message {
 	if n.current == nil {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (n *want) alreadyThere() []policy.Message {
 }
 
 // hydrated reports whether the hub's Argo CD hydrates the source of the Application.
-func (n *want) hydrated() bool {
+func (n *desiredWork) hydrated() bool {
 	var status struct {
 		SourceHydrator json.RawMessage `json:"sourceHydrator"`
 	}
@@ -233,7 +233,7 @@ func (n *want) hydrated() bool {
 }
 
 // warnings report problems that do not prevent the delivery.
-func (n *want) warnings() []policy.Message {
+func (n *desiredWork) warnings() []policy.Message {
 	var found []policy.Message
 	add := func(reason, format string, args ...any) {
 		found = append(found, policy.Message{Reason: reason, Text: fmt.Sprintf(format, args...)})

@@ -110,18 +110,18 @@ func (a *applier) write(ctx context.Context, p *pass) error {
 			return err
 		}
 		w.Request.Request = w.Inputs.Request
-		if w.Want, err = w.Build(); err != nil {
+		if w.Desired, err = w.Build(); err != nil {
 			return fmt.Errorf("build ManifestWork for Application %s: %w", p.facts.Key, err)
 		}
 	}
-	put, err := a.writer.applyWork(ctx, app, cachedOf(w.Current), w.Want, w.Request)
+	put, err := a.writer.applyWork(ctx, app, cachedOf(w.Current), w.Desired, w.Request)
 	var own *existingWorkError
 	if errors.As(err, &own) && own.work.DeletionTimestamp == nil {
 		w.Current = &decide.Work{Work: own.work}
-		if w.Want, err = w.Build(); err != nil {
+		if w.Desired, err = w.Build(); err != nil {
 			return fmt.Errorf("build ManifestWork for Application %s: %w", p.facts.Key, err)
 		}
-		put, err = a.writer.applyWork(ctx, app, own.work, w.Want, w.Request)
+		put, err = a.writer.applyWork(ctx, app, own.work, w.Desired, w.Request)
 	}
 	what := "not delivered"
 	if payload.Observes(app) {
@@ -137,7 +137,7 @@ func (a *applier) write(ctx context.Context, p *pass) error {
 	case err != nil:
 		return err
 	}
-	taken, err := a.writer.nameTaken(ctx, app, w.Want.Namespace, put.name)
+	taken, err := a.writer.nameTaken(ctx, app, w.Desired.Namespace, put.name)
 	if p.plan.Report != nil {
 		p.plan.Report.Warnings = append(slices.Clip(p.plan.Report.Warnings), append(put.warnings, taken...)...)
 	}

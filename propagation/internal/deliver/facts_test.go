@@ -407,21 +407,21 @@ func TestGather_readsEachAnnotationFromItsObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Namespace.Pause.Word != policy.PauseSync || f.Namespace.Override.Word != decide.Approve || !f.Namespace.Override.Until.Equal(until) {
+	if f.Namespace.Pause.Mode != policy.PauseSync || f.Namespace.Override.Effect != decide.Approve || !f.Namespace.Override.Until.Equal(until) {
 		t.Errorf("the Namespace says %+v", f.Namespace)
 	}
-	if f.Hub.Override.Word != decide.Hold || f.Hub.On != "Namespace propagation" {
+	if f.Hub.Override.Effect != decide.Hold || f.Hub.On != "Namespace propagation" {
 		t.Errorf("an invalid value holds: the hub's Namespace says %+v", f.Hub)
 	}
-	if f.Owner == nil || f.Owner.Policy.Word != payload.DeletionOrphan || f.Works[0].Set != nil {
+	if f.Owner == nil || f.Owner.Policy.Value != payload.DeletionOrphan || f.Works[0].Set != nil {
 		t.Errorf("the ApplicationSet says %+v, and works have no say while the Application exists: %+v", f.Owner, f.Works[0].Set)
 	}
-	if f.Target.Pause.Word != policy.PauseDelivery || f.Works[1].Cluster.Pause.Word != policy.PauseSync {
+	if f.Target.Pause.Mode != policy.PauseDelivery || f.Works[1].Cluster.Pause.Mode != policy.PauseSync {
 		t.Errorf("the clusters say %+v and %+v", f.Target.Pause, f.Works[1].Cluster.Pause)
 	}
 	for reason, left := range map[string]*decide.Words{
-		"a hold outlives its ApplicationSet": {On: "ApplicationSet team/set", Gone: true, Override: decide.Override{Word: decide.Hold, Until: until, Gone: true}},
-		"so does the policy orphan":          {On: "ApplicationSet team/set", Gone: true, Policy: policy.DeletionPolicy{Word: payload.DeletionOrphan}},
+		"a hold outlives its ApplicationSet": {On: "ApplicationSet team/set", Gone: true, Override: decide.Override{Effect: decide.Hold, Until: until, Gone: true}},
+		"so does the policy orphan":          {On: "ApplicationSet team/set", Gone: true, Policy: policy.DeletionPolicy{Value: payload.DeletionOrphan}},
 		"nothing remains":                    nil,
 	} {
 		h.sets, h.outlived = nil, map[types.NamespacedName]*decide.Words{set: left}

@@ -67,7 +67,7 @@ func sameFacts(t *testing.T, p *propagation, key types.NamespacedName) {
 
 func diffFacts(fromCache, live decide.Facts) string {
 	return cmp.Diff(fromCache, live, cmpopts.IgnoreTypes(metav1.TypeMeta{}), cmpopts.IgnoreFields(decide.Work{}, "Live"), cmpopts.EquateEmpty(),
-		cmp.Comparer(func(a, b status.Facts) bool { return a == b }))
+		cmp.Comparer(func(a, b status.WorkStatus) bool { return a == b }))
 }
 
 // answers is a reader that returns err for each read, or an empty object or list if err is nil.
@@ -211,16 +211,16 @@ func TestReaders_returnTheSameFacts(t *testing.T) {
 		}, func(f decide.Facts) bool { return f.Works[0].Finalized && f.Works[0].Applied == metav1.ConditionTrue }},
 		{"the ManagedCluster is paused", func() {
 			setAnnotation(t, cluster, contract.PausedAnnotation, "sync until "+later)
-		}, func(f decide.Facts) bool { return f.Target.Pause.Word != "" && f.Works[0].Cluster.Pause.Word != "" }},
+		}, func(f decide.Facts) bool { return f.Target.Pause.Mode != "" && f.Works[0].Cluster.Pause.Mode != "" }},
 		{"a long invalid value", func() {
 			setAnnotation(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: g.namespace}}, contract.PausedAnnotation, strings.Repeat("no ", 100))
 		}, func(f decide.Facts) bool { return f.Namespace.Pause.Problem != "" }},
 		{"the hub holds", func() {
 			setAnnotation(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hubNamespace}}, contract.DeletionBudgetAnnotation, "hold until "+later)
-		}, func(f decide.Facts) bool { return f.Hub.Override.Word == decide.Hold }},
+		}, func(f decide.Facts) bool { return f.Hub.Override.Effect == decide.Hold }},
 		{"the ApplicationSet orphans", func() {
 			setAnnotation(t, g.set, contract.DeletionPolicyAnnotation, payload.DeletionOrphan)
-		}, func(f decide.Facts) bool { return f.Owner.Policy.Word == payload.DeletionOrphan }},
+		}, func(f decide.Facts) bool { return f.Owner.Policy.Value == payload.DeletionOrphan }},
 		{"the AppProject is narrowed", func() {
 			edit(t, team, func(p *argocd.AppProject) { p.Spec = project("team", "other", "narrow").Spec })
 		}, func(f decide.Facts) bool { return !f.May.Project && !f.Works[0].May.Project }},

@@ -34,7 +34,7 @@ type entry struct {
 	// before has the last facts of the managed cluster while the status could not show them. The
 	// cluster may not have compared since. beforeWork has the feedback, and ended is when the
 	// reason was first observed to have ended.
-	before     *status.Facts
+	before     *status.WorkStatus
 	beforeWork types.UID
 	ended      time.Time
 }
@@ -46,7 +46,7 @@ type facts struct {
 	work       types.UID
 	generation int64
 	// reported has the facts that the cluster reports. reason is the reason of the observation.
-	reported *status.Facts
+	reported *status.WorkStatus
 	reason   status.Reason
 	// shown is true if the status shows a reason instead of the cluster's report.
 	shown bool

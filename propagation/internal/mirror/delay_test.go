@@ -18,7 +18,7 @@ func TestDelay(t *testing.T) {
 	old, answer := factsOf("1", "Healthy"), factsOf("1", "Degraded")
 	limits := graces{initial: time.Minute, apply: 2 * time.Second, compare: 10 * time.Second}
 	const undelivered, pending = status.ChangeUndelivered, status.ChangePending
-	at := func(work types.UID, generation int64, reported status.Facts, reason status.Reason, shown bool) facts {
+	at := func(work types.UID, generation int64, reported status.WorkStatus, reason status.Reason, shown bool) facts {
 		return facts{work: work, generation: generation, reported: &reported, reason: reason, shown: shown, graces: limits}
 	}
 	requested := func(f facts) facts {

@@ -109,8 +109,8 @@ func (r *Reconciler) application(ctx context.Context, key types.NamespacedName) 
 	return appcache.Whole(ctx, r.live, app, math.MaxInt)
 }
 
-// decision is the decision about the status of an Application.
-type decision struct {
+// plan is what has to be done about the status of an Application.
+type plan struct {
 	// patch is the patch to send, or nil.
 	patch []byte
 	// source is the UID of the ManifestWork from which the new status comes.
@@ -119,7 +119,7 @@ type decision struct {
 	wait time.Duration
 }
 
-func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d decision, err error) {
+func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d plan, err error) {
 	key := client.ObjectKeyFromObject(app)
 	cluster, pulled := target(app)
 	if !pulled {

@@ -201,7 +201,7 @@ func TestChange_endsItsWaitWithoutAReport(t *testing.T) {
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
-func factsOf(work types.UID, health string) status.Facts {
+func factsOf(work types.UID, health string) status.WorkStatus {
 	return status.Read(&workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{UID: work, Annotations: map[string]string{contract.HubNameAnnotation: "b"}},
 		Status: workv1.ManifestWorkStatus{ResourceStatus: workv1.ManifestResourceStatus{Manifests: []workv1.ManifestCondition{{

@@ -13,9 +13,9 @@ import (
 
 // DeletionPolicy is what happens to the delivered objects when a delivery is removed.
 type DeletionPolicy struct {
-	// Word is [payload.DeletionPrune] or [payload.DeletionOrphan], or empty if the annotation has
+	// Value is [payload.DeletionPrune] or [payload.DeletionOrphan], or empty if the annotation has
 	// neither.
-	Word string
+	Value string
 	// Abandon releases a deleted Application without waiting for its clusters.
 	Abandon bool
 	// Problem describes why the value is invalid. Nothing is removed then.
@@ -32,8 +32,8 @@ func ParseDeletionPolicy(value, on string, ofSet bool) (p DeletionPolicy) {
 		switch word = strings.TrimSpace(word); {
 		case word == payload.DeletionAbandon && !p.Abandon && !ofSet:
 			p.Abandon = true
-		case (word == payload.DeletionPrune || word == payload.DeletionOrphan) && p.Word == "":
-			p.Word = word
+		case (word == payload.DeletionPrune || word == payload.DeletionOrphan) && p.Value == "":
+			p.Value = word
 		default:
 			want := payload.DeletionPrune + " or " + payload.DeletionOrphan
 			if !ofSet {

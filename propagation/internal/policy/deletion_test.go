@@ -10,8 +10,8 @@ import (
 
 func TestParseDeletionPolicy(t *testing.T) {
 	for value, want := range map[string]DeletionPolicy{
-		"": {}, "prune": {Word: "prune"}, "orphan": {Word: "orphan"},
-		"abandon": {Abandon: true}, "orphan, abandon": {Word: "orphan", Abandon: true}, "abandon,prune": {Word: "prune", Abandon: true},
+		"": {}, "prune": {Value: "prune"}, "orphan": {Value: "orphan"},
+		"abandon": {Abandon: true}, "orphan, abandon": {Value: "orphan", Abandon: true}, "abandon,prune": {Value: "prune", Abandon: true},
 	} {
 		if got := ParseDeletionPolicy(value, "Application team/app", false); got != want {
 			t.Errorf("%q: got %+v", value, got)
@@ -22,7 +22,7 @@ func TestParseDeletionPolicy(t *testing.T) {
 	}
 	for _, value := range []string{"Orphan", "true", "orphan,", "orphan, prune", "abandon, abandon", "orphan until 2026-11-21T12:00:00Z", strings.Repeat("x", 1000)} {
 		got := ParseDeletionPolicy(value, "Application team/app", false)
-		if got.Word != "" || got.Abandon || !strings.Contains(got.Problem, "of Application team/app is") || !strings.Contains(got.Problem, "want prune or orphan") || len(got.Problem) > 320 {
+		if got.Value != "" || got.Abandon || !strings.Contains(got.Problem, "of Application team/app is") || !strings.Contains(got.Problem, "want prune or orphan") || len(got.Problem) > 320 {
 			t.Errorf("%.20q: got %+v", value, got)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// The words of the pause annotation are in rising order.
+// The modes of the pause annotation are in rising order.
 const (
 	PauseDelivery = "delivery" // ManifestWorks stay unchanged
 	PauseSync     = "sync"     // also, the managed cluster's Argo CD does not sync by itself
@@ -19,7 +19,7 @@ const (
 
 // Pause keeps an Application's ManifestWorks unchanged. The zero Pause does not.
 type Pause struct {
-	Word string
+	Mode string
 	// Until is when the pause expires, or the zero time for never.
 	Until time.Time
 	// By names the annotation or claim, and the object that has it.
@@ -35,8 +35,8 @@ func ParsePause(value, by string, now time.Time) Pause {
 	if len(fields) == 0 {
 		return Pause{}
 	}
-	p := Pause{Word: fields[0], By: by}
-	good, passed := p.Word == PauseDelivery || p.Word == PauseSync, false
+	p := Pause{Mode: fields[0], By: by}
+	good, passed := p.Mode == PauseDelivery || p.Mode == PauseSync, false
 	switch {
 	case len(fields) == 3 && fields[1] == "until":
 		until, err := time.Parse(time.RFC3339, fields[2])
@@ -46,7 +46,7 @@ func ParsePause(value, by string, now time.Time) Pause {
 		good = false
 	}
 	if !good {
-		return Pause{Word: PauseDelivery, By: by, Problem: fmt.Sprintf(
+		return Pause{Mode: PauseDelivery, By: by, Problem: fmt.Sprintf(
 			`paused %.100q: want delivery or sync, optionally " until " and a time as 2026-11-21T12:00:00Z`, value)}
 	}
 	if passed {
@@ -59,8 +59,8 @@ func ParsePause(value, by string, now time.Time) Pause {
 func StrongestPause(pauses ...Pause) Pause {
 	var best Pause
 	for _, p := range pauses {
-		if best.Word == "" || best.Word != PauseSync && p.Word == PauseSync {
-			if p.Word != "" {
+		if best.Mode == "" || best.Mode != PauseSync && p.Mode == PauseSync {
+			if p.Mode != "" {
 				best = p
 			}
 		}
@@ -85,5 +85,5 @@ func (p Pause) Decision(what string) Decision {
 	if !p.Until.IsZero() {
 		until = " until " + p.Until.Format(time.RFC3339)
 	}
-	return *RefuseAsWarning(ReasonPaused, contract.DeliveryPaused+" (%s) by %s%s: %s", p.Word, p.By, until, what)
+	return *RefuseAsWarning(ReasonPaused, contract.DeliveryPaused+" (%s) by %s%s: %s", p.Mode, p.By, until, what)
 }

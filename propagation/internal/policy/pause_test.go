@@ -29,7 +29,7 @@ func TestParsePause(t *testing.T) {
 		{reason: "another form", value: "delivery for 2026-11-21T13:00:00Z", want: PauseDelivery, bad: true},
 	} {
 		p := ParsePause(c.value, "Namespace team", now)
-		if p.Word != c.want || (p.Problem != "") != c.bad || p.Left(now) != c.left {
+		if p.Mode != c.want || (p.Problem != "") != c.bad || p.Left(now) != c.left {
 			t.Errorf("%s: %q is %+v", c.reason, c.value, p)
 		}
 		text := p.Decision("changes wait").Refusal.Text
@@ -40,7 +40,7 @@ func TestParsePause(t *testing.T) {
 }
 
 func TestStrongestPause(t *testing.T) {
-	delivery, sync := Pause{Word: PauseDelivery}, Pause{Word: PauseSync}
+	delivery, sync := Pause{Mode: PauseDelivery}, Pause{Mode: PauseSync}
 	for _, c := range []struct {
 		reason string
 		of     []Pause
@@ -51,8 +51,8 @@ func TestStrongestPause(t *testing.T) {
 		{"sync first", []Pause{sync, delivery}, PauseSync},
 		{"sync last", []Pause{delivery, sync}, PauseSync},
 	} {
-		if got := StrongestPause(c.of...); got.Word != c.want {
-			t.Errorf("%s: %q", c.reason, got.Word)
+		if got := StrongestPause(c.of...); got.Mode != c.want {
+			t.Errorf("%s: %q", c.reason, got.Mode)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // gitopsclusters writes the Secret of a cluster as gitopscluster does.
-func (a *argo) gitopsclusters(cluster *clusterv1.ManagedCluster, want clustersecret.Want) {
+func (a *argo) gitopsclusters(cluster *clusterv1.ManagedCluster, want clustersecret.Desired) {
 	a.t.Helper()
 	step, err := clustersecret.Plan(nil, cluster, a.namespace, a.instanceLabel, want)
 	if err == nil {
@@ -34,7 +34,7 @@ func (a *argo) gitopsclusters(cluster *clusterv1.ManagedCluster, want clustersec
 // agent. After that, their labels follow the cluster.
 func TestHandOver_writesNoSecretOfGitOpsClusters(t *testing.T) {
 	a := newArgo(t)
-	secrets := map[string]clustersecret.Want{
+	secrets := map[string]clustersecret.Desired{
 		"registered for all": {Registered: true, Decided: true},
 		"held":               {Registered: true, Decided: true, Holders: []string{"team/a", "team/b"}},
 		"with an agent": {Registered: true, Decided: true, Holders: []string{"team/a"}, Agent: &clustersecret.Agent{

@@ -19,7 +19,7 @@ const (
 )
 
 // AddOn returns the add-on, without its status.
-func AddOn(w Wanted) *addonv1alpha1.ManagedClusterAddOn {
+func AddOn(w Desired) *addonv1alpha1.ManagedClusterAddOn {
 	return &addonv1alpha1.ManagedClusterAddOn{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.Cluster, Name: AddOnName,
@@ -42,7 +42,7 @@ func InstallNamespace(a *addonv1alpha1.ManagedClusterAddOn) string {
 
 // Registrations returns the configuration by which the registration agent requests the client
 // certificate.
-func Registrations(w Wanted) []addonv1alpha1.RegistrationConfig {
+func Registrations(w Desired) []addonv1alpha1.RegistrationConfig {
 	return []addonv1alpha1.RegistrationConfig{{
 		SignerName: SignerName,
 		Subject:    addonv1alpha1.Subject{User: w.Cluster, Groups: []string{Group(w.Generation)}},

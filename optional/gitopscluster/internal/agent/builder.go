@@ -20,7 +20,7 @@ import (
 // report a conflict.
 const fieldManager = workv1.DefaultFieldManager + "-" + AddOnName
 
-// ErrBadManifests is wrapped by errors about [Wanted.Manifests].
+// ErrBadManifests is wrapped by errors about [Desired.Manifests].
 var ErrBadManifests = errors.New("the manifests that are to go along are refused")
 
 // builder collects a work's manifests. The agent applies them in order.
@@ -74,7 +74,7 @@ func (b *builder) orphan(manifest any, id workv1.ResourceIdentifier) {
 }
 
 // addNamespace adds a namespace that is not changed if it exists.
-func (b *builder) addNamespace(w Wanted) {
+func (b *builder) addNamespace(w Desired) {
 	b.add(namespace(w), workv1.ManifestConfigOption{
 		ResourceIdentifier: namespaceID(w), FeedbackScrapeType: workv1.FeedbackPollType,
 		UpdateStrategy: &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly},

@@ -19,7 +19,7 @@ const clientCertificateVolume = "client-certificate"
 
 // digest returns a digest of everything that the agent reads once, at its start. certificate names
 // the client certificate that the managed cluster holds.
-func digest(w Wanted, certificate string) (string, error) {
+func digest(w Desired, certificate string) (string, error) {
 	read, err := json.Marshal([]any{settingsFor(w), string(w.CABundle), certificate})
 	if err != nil {
 		return "", err
@@ -28,7 +28,7 @@ func digest(w Wanted, certificate string) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-func deployment(w Wanted, digest string) *appsv1.Deployment {
+func deployment(w Desired, digest string) *appsv1.Deployment {
 	d := &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: objectMeta(w.AgentNamespace, DeploymentName),
@@ -56,7 +56,7 @@ func deployment(w Wanted, digest string) *appsv1.Deployment {
 	return d
 }
 
-func container(w Wanted) corev1.Container {
+func container(w Desired) corev1.Container {
 	return corev1.Container{
 		Name:  PodName,
 		Image: w.Image,
@@ -82,7 +82,7 @@ func container(w Wanted) corev1.Container {
 	}
 }
 
-func environment(w Wanted) []corev1.EnvVar {
+func environment(w Desired) []corev1.EnvVar {
 	data := settingsFor(w)
 	env := make([]corev1.EnvVar, 0, len(settings)+1)
 	for _, s := range settings {

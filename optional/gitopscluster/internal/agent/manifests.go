@@ -24,7 +24,7 @@ const (
 
 // addManifests adds the user's manifests. They stay when the work is deleted: removing the agent
 // must not remove Argo CD from a cluster.
-func (b *builder) addManifests(w Wanted) error {
+func (b *builder) addManifests(w Desired) error {
 	size := 0
 	for i, raw := range w.Manifests {
 		size += len(raw)
@@ -39,7 +39,7 @@ func (b *builder) addManifests(w Wanted) error {
 	return nil
 }
 
-func (b *builder) addManifest(w Wanted, i int, raw []byte) error {
+func (b *builder) addManifest(w Desired, i int, raw []byte) error {
 	o := &unstructured.Unstructured{}
 	if err := json.Unmarshal(raw, &o.Object); err != nil || o.GetAPIVersion() == "" || o.GetKind() == "" || o.GetName() == "" {
 		return fmt.Errorf("%w: manifest %d is no object with apiVersion, kind and metadata.name", ErrBadManifests, i)
@@ -75,7 +75,7 @@ func (b *builder) has(id workv1.ResourceIdentifier) bool {
 }
 
 // isOurs reports whether the work contains a manifest anyway.
-func isOurs(manifest workv1.ResourceIdentifier, w Wanted) bool {
+func isOurs(manifest workv1.ResourceIdentifier, w Desired) bool {
 	switch manifest.Name {
 	case AddOnName, liveViewName, accessName(w.Settings.ClusterRole):
 		return manifest.Group == "rbac.authorization.k8s.io" || manifest.Resource == "serviceaccounts" || manifest == id("apps", "deployments", w.AgentNamespace, DeploymentName)
@@ -93,7 +93,7 @@ func isArgoCD(o *unstructured.Unstructured) bool {
 
 // disableAgent makes an ArgoCD deploy no agent. The agent of argocd-operator would have the same
 // name at the principal as the agent that the work delivers.
-func disableAgent(o *unstructured.Unstructured, w Wanted) error {
+func disableAgent(o *unstructured.Unstructured, w Desired) error {
 	if o.GetNamespace() == "" {
 		o.SetNamespace(w.AgentNamespace)
 	}

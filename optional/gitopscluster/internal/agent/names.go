@@ -43,7 +43,7 @@ const (
 	// ClientCertificateAnnotation on the work names the last known client certificate of the
 	// managed cluster.
 	ClientCertificateAnnotation = contract.KeyPrefix + "client-certificate"
-	// CABundleAnnotation on the agent's pod template holds [Wanted.BundleDigest].
+	// CABundleAnnotation on the agent's pod template holds [Desired.BundleDigest].
 	CABundleAnnotation = contract.KeyPrefix + "ca-bundle"
 	// CertificatesAnnotation on a pod template holds a digest of the files that its process reads
 	// once, at its start. The work has the digest of the template that it delivers.
@@ -97,7 +97,7 @@ func id(group, resource, namespace, name string) workv1.ResourceIdentifier {
 	return workv1.ResourceIdentifier{Group: group, Resource: resource, Namespace: namespace, Name: name}
 }
 
-func namespaceID(w Wanted) workv1.ResourceIdentifier {
+func namespaceID(w Desired) workv1.ResourceIdentifier {
 	return id("", "namespaces", "", w.AgentNamespace)
 }
 

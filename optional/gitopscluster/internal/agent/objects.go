@@ -35,11 +35,11 @@ func typeMeta(version, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: version, Kind: kind}
 }
 
-func namespace(w Wanted) *corev1.Namespace {
+func namespace(w Desired) *corev1.Namespace {
 	return &corev1.Namespace{TypeMeta: typeMeta("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{Name: w.AgentNamespace}}
 }
 
-func serviceAccount(w Wanted) *corev1.ServiceAccount {
+func serviceAccount(w Desired) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: objectMeta(w.AgentNamespace, AddOnName)}
 }
 
@@ -49,7 +49,7 @@ func everyVerb() []string {
 	return []string{"create", "get", "list", "watch", "update", "patch", "delete"}
 }
 
-func role(w Wanted) *rbacv1.Role {
+func role(w Desired) *rbacv1.Role {
 	return &rbacv1.Role{
 		TypeMeta: typeMeta(rbacv1.SchemeGroupVersion.String(), "Role"), ObjectMeta: objectMeta(w.AgentNamespace, AddOnName),
 		Rules: []rbacv1.PolicyRule{
@@ -63,7 +63,7 @@ func role(w Wanted) *rbacv1.Role {
 // clusterRole lets the agent watch Applications in every namespace that destination mapping uses.
 // It also lets the agent watch namespaces, for which the agent waits at its start, and create them
 // if it is configured to.
-func clusterRole(w Wanted) *rbacv1.ClusterRole {
+func clusterRole(w Desired) *rbacv1.ClusterRole {
 	namespaces := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}}
 	if w.Mode == ModeManaged && w.Settings.CreateNamespace {
 		namespaces.Verbs = append(namespaces.Verbs, "create")
@@ -77,25 +77,25 @@ func clusterRole(w Wanted) *rbacv1.ClusterRole {
 	}
 }
 
-func roleBinding(w Wanted) *rbacv1.RoleBinding {
+func roleBinding(w Desired) *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
 		TypeMeta: typeMeta(rbacv1.SchemeGroupVersion.String(), "RoleBinding"), ObjectMeta: objectMeta(w.AgentNamespace, AddOnName),
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: AddOnName}, Subjects: subjects(w),
 	}
 }
 
-func clusterRoleBinding(w Wanted, name, role string) *rbacv1.ClusterRoleBinding {
+func clusterRoleBinding(w Desired, name, role string) *rbacv1.ClusterRoleBinding {
 	return &rbacv1.ClusterRoleBinding{
 		TypeMeta: typeMeta(rbacv1.SchemeGroupVersion.String(), "ClusterRoleBinding"), ObjectMeta: objectMeta("", name),
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}, Subjects: subjects(w),
 	}
 }
 
-func subjects(w Wanted) []rbacv1.Subject {
+func subjects(w Desired) []rbacv1.Subject {
 	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.AgentNamespace, Name: AddOnName}}
 }
 
-func configMap(w Wanted) *corev1.ConfigMap {
+func configMap(w Desired) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: objectMeta(w.AgentNamespace, SettingsName), Data: settingsFor(w),
 	}
@@ -103,7 +103,7 @@ func configMap(w Wanted) *corev1.ConfigMap {
 
 // caSecret only has certificates. The agent reads every key of it as certificates, and the CA's key
 // never leaves the hub.
-func caSecret(w Wanted) *corev1.Secret {
+func caSecret(w Desired) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: typeMeta("v1", "Secret"), ObjectMeta: objectMeta(w.AgentNamespace, CASecretName),
 		Type: corev1.SecretTypeOpaque, Data: map[string][]byte{"ca.crt": w.CABundle},

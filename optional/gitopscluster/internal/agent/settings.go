@@ -28,14 +28,14 @@ const (
 // setting is one entry of the agent's ConfigMap and the variable that reads it.
 type setting struct {
 	key, variable string
-	value         func(Wanted) string
+	value         func(Desired) string
 }
 
-func always(value string) func(Wanted) string { return func(Wanted) string { return value } }
+func always(value string) func(Desired) string { return func(Desired) string { return value } }
 
 // managed returns a setting's value in managed mode. An empty value leaves the setting out.
-func managed(value string) func(Wanted) string {
-	return func(w Wanted) string {
+func managed(value string) func(Desired) string {
+	return func(w Desired) string {
 		if w.Mode != ModeManaged {
 			return ""
 		}
@@ -46,10 +46,10 @@ func managed(value string) func(Wanted) string {
 // settings are the settings of the agent that it would otherwise guess, or that have an unsuitable
 // default.
 var settings = []setting{
-	{"agent.server.address", "ARGOCD_AGENT_REMOTE_SERVER", func(w Wanted) string { return w.Address }},
-	{"agent.server.port", "ARGOCD_AGENT_REMOTE_PORT", func(w Wanted) string { return strconv.Itoa(int(w.Port)) }},
-	{"agent.mode", "ARGOCD_AGENT_MODE", func(w Wanted) string { return w.Mode }},
-	{"agent.namespace", "ARGOCD_AGENT_NAMESPACE", func(w Wanted) string { return w.AgentNamespace }},
+	{"agent.server.address", "ARGOCD_AGENT_REMOTE_SERVER", func(w Desired) string { return w.Address }},
+	{"agent.server.port", "ARGOCD_AGENT_REMOTE_PORT", func(w Desired) string { return strconv.Itoa(int(w.Port)) }},
+	{"agent.mode", "ARGOCD_AGENT_MODE", func(w Desired) string { return w.Mode }},
+	{"agent.namespace", "ARGOCD_AGENT_NAMESPACE", func(w Desired) string { return w.AgentNamespace }},
 	{"agent.creds", "ARGOCD_AGENT_CREDS", always("mtls:any")},
 	{"agent.tls.root-ca-secret-name", "ARGOCD_AGENT_TLS_ROOT_CA_SECRET_NAME", always(CASecretName)},
 	// The Secret is mounted. By name, the agent would refuse a Secret of another type than
@@ -60,21 +60,21 @@ var settings = []setting{
 	{"agent.healthz.port", "ARGOCD_AGENT_HEALTH_CHECK_PORT", always(strconv.Itoa(healthPort))},
 	{"agent.metrics.port", "ARGOCD_AGENT_METRICS_PORT", always(strconv.Itoa(metricsPort))},
 	{"agent.destination-based-mapping", "ARGOCD_AGENT_DESTINATION_BASED_MAPPING", managed("true")},
-	{"agent.create-namespace", "ARGOCD_AGENT_CREATE_NAMESPACE", func(w Wanted) string {
+	{"agent.create-namespace", "ARGOCD_AGENT_CREATE_NAMESPACE", func(w Desired) string {
 		return managed(strconv.FormatBool(w.Settings.CreateNamespace))(w)
 	}},
-	{"agent.allowed-namespaces", "ARGOCD_AGENT_ALLOWED_NAMESPACES", func(w Wanted) string {
+	{"agent.allowed-namespaces", "ARGOCD_AGENT_ALLOWED_NAMESPACES", func(w Desired) string {
 		return strings.Join(slices.Sorted(slices.Values(w.Settings.AllowedNamespaces)), ",")
 	}},
-	{"agent.keep-alive.interval", "ARGOCD_AGENT_KEEP_ALIVE_PING_INTERVAL", func(w Wanted) string {
+	{"agent.keep-alive.interval", "ARGOCD_AGENT_KEEP_ALIVE_PING_INTERVAL", func(w Desired) string {
 		if w.Settings.KeepAlive == nil {
 			return ""
 		}
 		return w.Settings.KeepAlive.Duration.String()
 	}},
-	{"agent.redis.address", "REDIS_ADDR", func(w Wanted) string { return w.redis().Address }},
-	{"agent.redis.tls.enabled", "ARGOCD_AGENT_REDIS_TLS_ENABLED", func(w Wanted) string { return whenTLS(w, "true") }},
-	{"agent.redis.tls.ca-secret-name", "ARGOCD_AGENT_REDIS_TLS_CA_SECRET_NAME", func(w Wanted) string { return w.redis().CASecretName }},
+	{"agent.redis.address", "REDIS_ADDR", func(w Desired) string { return w.redis().Address }},
+	{"agent.redis.tls.enabled", "ARGOCD_AGENT_REDIS_TLS_ENABLED", func(w Desired) string { return whenTLS(w, "true") }},
+	{"agent.redis.tls.ca-secret-name", "ARGOCD_AGENT_REDIS_TLS_CA_SECRET_NAME", func(w Desired) string { return w.redis().CASecretName }},
 	// Pulled Applications on the same cluster do not belong to the agent. An autonomous agent would
 	// not observe its own ones.
 	{"agent.ignore-unmanaged-apps", "ARGOCD_AGENT_IGNORE_UNMANAGED_APPS", managed("true")},
@@ -83,14 +83,14 @@ var settings = []setting{
 	{"agent.source-uid-mismatch-policy", "ARGOCD_AGENT_SOURCE_UID_MISMATCH_POLICY", always("upsert")},
 }
 
-func (w Wanted) redis() v1beta1.AgentRedis {
+func (w Desired) redis() v1beta1.AgentRedis {
 	if w.Settings.Redis == nil {
 		return v1beta1.AgentRedis{}
 	}
 	return *w.Settings.Redis
 }
 
-func whenTLS(w Wanted, value string) string {
+func whenTLS(w Desired, value string) string {
 	if w.redis().CASecretName == "" {
 		return ""
 	}
@@ -98,7 +98,7 @@ func whenTLS(w Wanted, value string) string {
 }
 
 // settingsFor returns the ConfigMap's data.
-func settingsFor(w Wanted) map[string]string {
+func settingsFor(w Desired) map[string]string {
 	data := map[string]string{}
 	for _, s := range settings {
 		if value := s.value(w); value != "" {

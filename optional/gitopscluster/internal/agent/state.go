@@ -14,8 +14,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Seen has the hub's objects about one managed cluster.
-type Seen struct {
+// Existing has the hub's objects about one managed cluster.
+type Existing struct {
 	Cluster status.Cluster
 	AddOn   *addonv1alpha1.ManagedClusterAddOn
 	Work    *workv1.ManifestWork
@@ -23,7 +23,7 @@ type Seen struct {
 
 // StateOf returns the state of an agent. w is the input of [Work], and seen has its latest state.
 // now decides whether a certificate is still valid.
-func StateOf(w Wanted, seen Seen, now time.Time) (State, error) {
+func StateOf(w Desired, seen Existing, now time.Time) (State, error) {
 	work := seen.Work
 	if work == nil {
 		work = &workv1.ManifestWork{}
@@ -81,13 +81,13 @@ func deploymentOf(work *workv1.ManifestWork, agentNamespace string) deployed {
 	return d
 }
 
-func (d deployed) runs(w Wanted, digest string) bool {
+func (d deployed) runs(w Desired, digest string) bool {
 	return d.current && d.digest == digest && d.image == w.Image
 }
 
 // holdsCertificate reports whether the managed cluster has a valid client certificate of the
 // desired generation. If the work agent cannot read it, the registration agent's report counts.
-func holdsCertificate(w Wanted, l look, addOn *addonv1alpha1.ManagedClusterAddOn, now time.Time) bool {
+func holdsCertificate(w Desired, l look, addOn *addonv1alpha1.ManagedClusterAddOn, now time.Time) bool {
 	switch {
 	case l.unable:
 		return rotated(addOn) != ""
@@ -98,7 +98,7 @@ func holdsCertificate(w Wanted, l look, addOn *addonv1alpha1.ManagedClusterAddOn
 }
 
 // explain sets reason, message and the waits.
-func (s *State) explain(w Wanted, seen Seen, d deployed, failure string) {
+func (s *State) explain(w Desired, seen Existing, d deployed, failure string) {
 	work := fmt.Sprintf("ManifestWork %s/%s", w.Cluster, WorkName)
 	switch {
 	case !s.WorkApplied:

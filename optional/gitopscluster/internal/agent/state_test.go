@@ -21,8 +21,8 @@ import (
 // spoke has the reports of a managed cluster's agents.
 type spoke struct {
 	t *testing.T
-	w Wanted
-	Seen
+	w Desired
+	Existing
 }
 
 // well returns a cluster on which everything is as desired.
@@ -71,9 +71,9 @@ func number(name string, value int64) workv1.FeedbackValue {
 }
 
 // cached returns the objects as a cache keeps them.
-func (s *spoke) cached() Seen {
+func (s *spoke) cached() Existing {
 	s.t.Helper()
-	seen := Seen{Cluster: s.Cluster, Work: s.Work.DeepCopy(), AddOn: s.AddOn.DeepCopy()}
+	seen := Existing{Cluster: s.Cluster, Work: s.Work.DeepCopy(), AddOn: s.AddOn.DeepCopy()}
 	if s.Work == nil {
 		return seen
 	}
@@ -146,7 +146,7 @@ func TestStateOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := well(t)
 			c.change(s)
-			got, err := StateOf(s.w, s.Seen, start.Add(time.Minute))
+			got, err := StateOf(s.w, s.Existing, start.Add(time.Minute))
 			if err != nil {
 				t.Fatal(err)
 			}

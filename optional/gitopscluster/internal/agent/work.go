@@ -15,7 +15,7 @@ import (
 // Work returns the ManifestWork that delivers the agent. certificate is the [CertificateName] of
 // the managed cluster's client certificate. Every field that the API server would default is set,
 // so that the stored spec equals the desired one.
-func Work(w Wanted, certificate string) (*workv1.ManifestWork, error) {
+func Work(w Desired, certificate string) (*workv1.ManifestWork, error) {
 	if err := onlyCertificates(w.CABundle); err != nil {
 		return nil, err
 	}

@@ -47,19 +47,19 @@ func certificatePEM(t *testing.T, cluster, group string, life time.Duration) []b
 
 var testCA []byte
 
-func wanted(t *testing.T) Wanted {
+func wanted(t *testing.T) Desired {
 	t.Helper()
 	if testCA == nil {
 		testCA = certificatePEM(t, "ca", "", time.Hour)
 	}
-	return Wanted{
+	return Desired{
 		Cluster: "c1", Owner: types.NamespacedName{Namespace: "argocd", Name: "fleet"}, ArgoNamespace: "argocd", AgentNamespace: "argocd",
 		Mode: ModeManaged, Address: "principal.example.com", Port: 443, Image: "quay.io/argoprojlabs/argocd-agent:v0.9.0",
 		CABundle: testCA, Generation: 1,
 	}
 }
 
-func mustWork(t *testing.T, w Wanted, certificate string) *workv1.ManifestWork {
+func mustWork(t *testing.T, w Desired, certificate string) *workv1.ManifestWork {
 	t.Helper()
 	work, err := Work(w, certificate)
 	if err != nil {
@@ -212,7 +212,7 @@ func TestWork_hasABindingForEachRole(t *testing.T) {
 // The agent restarts if a setting changes that it reads only at its start. Other changes do not restart it.
 func TestDigest(t *testing.T) {
 	base := wanted(t)
-	of := func(w Wanted, certificate string) string {
+	of := func(w Desired, certificate string) string {
 		return decoded[appsv1.Deployment](t, mustWork(t, w, certificate), "Deployment", DeploymentName).Spec.Template.Annotations[CertificatesAnnotation]
 	}
 	same := base
@@ -221,13 +221,13 @@ func TestDigest(t *testing.T) {
 		t.Error("the digest follows what the agent does not read, or what changes the pod anyway")
 	}
 	seen := map[string]string{of(base, "a"): "nothing"}
-	for what, change := range map[string]func(*Wanted){
-		"address":     func(w *Wanted) { w.Address = "other" },
-		"port":        func(w *Wanted) { w.Port = 8443 },
-		"mode":        func(w *Wanted) { w.Mode = ModeAutonomous },
-		"CA":          func(w *Wanted) { w.CABundle = slices.Concat(w.CABundle, w.CABundle) },
-		"certificate": func(*Wanted) {},
-		"settings":    func(w *Wanted) { w.Settings.AllowedNamespaces = []string{"team-*"} },
+	for what, change := range map[string]func(*Desired){
+		"address":     func(w *Desired) { w.Address = "other" },
+		"port":        func(w *Desired) { w.Port = 8443 },
+		"mode":        func(w *Desired) { w.Mode = ModeAutonomous },
+		"CA":          func(w *Desired) { w.CABundle = slices.Concat(w.CABundle, w.CABundle) },
+		"certificate": func(*Desired) {},
+		"settings":    func(w *Desired) { w.Settings.AllowedNamespaces = []string{"team-*"} },
 	} {
 		w, certificate := base, "a"
 		change(&w)

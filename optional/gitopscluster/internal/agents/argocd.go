@@ -165,7 +165,7 @@ func (r *Reconciler) find(ctx context.Context, v *view) error {
 	}
 	for _, a := range v.specs {
 		if a.Agent != nil {
-			w := principal.Wanted{Namespace: v.namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage}
+			w := principal.Requirements{Namespace: v.namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage}
 			if a.Agent.Settings.KeepAlive != nil {
 				w.KeepAlive = a.Agent.Settings.KeepAlive.Duration
 			}
@@ -187,7 +187,7 @@ func (r *Reconciler) find(ctx context.Context, v *view) error {
 // certificates ensures the certificates of the principal and the resource proxy. They contain every
 // name by which a GitOpsCluster addresses the principal.
 func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Report, secrets map[string]string) (certificates.State, error) {
-	w := certificates.Wanted{Namespace: v.namespace, DryRun: true, Reports: reports, Secrets: secrets}
+	w := certificates.Facts{Namespace: v.namespace, DryRun: true, Reports: reports, Secrets: secrets}
 	for _, a := range slices.Backward(v.deciding()) {
 		found, names := v.found[a.Owner], w.Principal.Names
 		w.Principal = found
@@ -239,7 +239,7 @@ func (r *Reconciler) assign(next map[string]*task, v *view, state certificates.S
 
 func newTask(v *view, a Spec, state certificates.State, name string, generation int) (*task, error) {
 	found := v.found[a.Owner]
-	t := &task{namespace: v.namespace, owner: a.Owner, abandon: a.Abandon, wanted: &agent.Wanted{
+	t := &task{namespace: v.namespace, owner: a.Owner, abandon: a.Abandon, desired: &agent.Desired{
 		Cluster: name, Owner: a.Owner, ArgoNamespace: v.namespace, AgentNamespace: a.Agent.Namespace, Mode: a.Agent.Mode,
 		Address: found.Address, Port: found.Port, Image: cmp.Or(a.Agent.Principal.AgentImage, found.Image), CABundle: state.CABundle, BundleDigest: state.BundleDigest,
 		Generation: generation, Settings: a.Agent.Settings, Manifests: a.Agent.Manifests,

@@ -36,7 +36,7 @@ type task struct {
 	namespace string
 	owner     types.NamespacedName
 	// wanted is nil if the agent has to be removed.
-	wanted  *agent.Wanted
+	desired  *agent.Desired
 	abandon bool
 	// untouched is true if the agent stays unchanged, because of a dry run or because something is not
 	// known yet.
@@ -51,12 +51,12 @@ type task struct {
 
 // sameAgent reports whether a cluster's agent need not be reconciled again.
 func (t *task) sameAgent(b *task) bool {
-	return b != nil && t.namespace == b.namespace && t.owner == b.owner && t.abandon == b.abandon && t.untouched == b.untouched && reflect.DeepEqual(t.wanted, b.wanted)
+	return b != nil && t.namespace == b.namespace && t.owner == b.owner && t.abandon == b.abandon && t.untouched == b.untouched && reflect.DeepEqual(t.desired, b.desired)
 }
 
 // sameSecret reports whether the shape of a cluster's Secret is the same.
 func (t *task) sameSecret(b *task) bool {
-	return b != nil && t.server == b.server && t.digest == b.digest && t.untouched == b.untouched && (t.wanted == nil) == (b.wanted == nil)
+	return b != nil && t.server == b.server && t.digest == b.digest && t.untouched == b.untouched && (t.desired == nil) == (b.desired == nil)
 }
 
 // Status returns the status of a spec, and false if it is not known.
@@ -117,7 +117,7 @@ func (p *Plan) shape(namespace, cluster string, planned bool) (server string, co
 	switch {
 	case t == nil && !p.open[namespace] || t != nil && t.namespace != namespace:
 		return "", nil, nil
-	case t == nil || t.wanted == nil || t.untouched && (!planned || !t.dry) || t.config == nil:
+	case t == nil || t.desired == nil || t.untouched && (!planned || !t.dry) || t.config == nil:
 		return "", nil, ErrNotKnown
 	}
 	config, _, err = t.config(cluster)

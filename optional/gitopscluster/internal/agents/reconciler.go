@@ -103,10 +103,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	}
 	switch t := plan.tasks[request.Name]; {
 	case t.untouched:
-	case t.wanted == nil:
+	case t.desired == nil:
 		result, err = r.leave(ctx, request.Name, t)
 	default:
-		_, err = r.fleet.Ensure(ctx, *t.wanted)
+		_, err = r.fleet.Ensure(ctx, *t.desired)
 	}
 	if apierrors.IsConflict(err) {
 		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote the object first; trying again", "cause", err.Error())

@@ -55,7 +55,7 @@ func TestReporter_reportsWhetherTheAgentHasRestarted(t *testing.T) {
 		ResourceMeta:    workv1.ManifestResourceMeta{Resource: "secrets", Namespace: "argocd", Name: agent.ClientSecretName},
 		StatusFeedbacks: workv1.StatusFeedbackResult{Values: []workv1.FeedbackValue{text("certificate", base64.StdEncoding.EncodeToString(pem.EncodeToMemory(block)))}},
 	}}
-	addOn := agent.AddOn(agent.Wanted{Cluster: "c1", AgentNamespace: "argocd"})
+	addOn := agent.AddOn(agent.Desired{Cluster: "c1", AgentNamespace: "argocd"})
 	addOn.Status = addonv1alpha1.ManagedClusterAddOnStatus{Conditions: []metav1.Condition{{Type: addonv1alpha1.ManagedClusterAddOnConditionAvailable, Status: metav1.ConditionTrue}}}
 	issued, err := json.Marshal([]pki.Issued{{SHA256: pki.Fingerprint(certificate), Expires: certificate.NotAfter}})
 	if err != nil {

@@ -35,7 +35,7 @@ type Spec struct {
 	// other agent is installed. The value is true if the cluster's Secret has the shape for an agent
 	// of this GitOpsCluster.
 	Held map[string]bool
-	// RotateCA requests a new CA (see certificates.Wanted).
+	// RotateCA requests a new CA (see certificates.Facts).
 	RotateCA string
 	// AtLeast is the least generation of the clusters' certificates.
 	AtLeast int

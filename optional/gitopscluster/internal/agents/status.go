@@ -45,7 +45,7 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, tasks map[string]*
 			status.Agents[name] = is
 		}
 		for name, t := range tasks {
-			if t.owner == a.Owner && t.wanted == nil {
+			if t.owner == a.Owner && t.desired == nil {
 				p := v.there[name]
 				l := fleet.Leaving{Name: name, Cluster: p.cluster, Abandoned: t.abandon, Work: p.work, AddOn: p.addOn, Look: p.look}
 				status.Leaving[name] = l.WaitsFor()
@@ -69,7 +69,7 @@ func (r *Reconciler) stateOf(ctx context.Context, t *task, p presence) (agent.St
 	if t.untouched && !t.dry {
 		return agent.Reported(p.addOn), nil
 	}
-	return r.fleet.State(ctx, *t.wanted, p.addOn, p.work)
+	return r.fleet.State(ctx, *t.desired, p.addOn, p.work)
 }
 
 // planOf returns the writes that gitopscluster would make for a spec without the dry run.
@@ -84,10 +84,10 @@ func (r *Reconciler) planOf(ctx context.Context, v *view, a Spec, tasks map[stri
 		t := tasks[name]
 		switch {
 		case t.owner != a.Owner || t.namespace != v.namespace:
-		case t.wanted == nil:
+		case t.desired == nil:
 			plan = append(plan, r.fleet.PlanLeave(name)...)
-		case t.wanted.Address != "":
-			_, writes, err := r.fleet.Plan(ctx, *t.wanted)
+		case t.desired.Address != "":
+			_, writes, err := r.fleet.Plan(ctx, *t.desired)
 			if err != nil { // it only affects the plan of this cluster
 				writes = append(writes, agent.Write{Verb: "wait", Kind: "ManagedCluster", Name: name, Why: "what follows is known later: " + err.Error()})
 			}

@@ -15,7 +15,7 @@ import (
 // Ensure creates and updates the Secrets, and restarts the principal if it has to read them again.
 // An error means that something could not be read or written. The state has the problems of the
 // Secrets.
-func (k *Keeper) Ensure(ctx context.Context, wanted Wanted) (State, error) {
+func (k *Keeper) Ensure(ctx context.Context, wanted Facts) (State, error) {
 	var writes []Write
 	for range 4 { // at most one pass for each step of a CA change, and one without changes
 		p := &pass{keeper: k, wanted: wanted, now: k.now(), state: State{NextLook: nextLook}, key: client.ObjectKey{Namespace: k.keys, Name: KeyName(wanted.Namespace)}}

@@ -198,11 +198,11 @@ func TestRestart_isLeftToTheOwnerOfAllSecrets(t *testing.T) {
 	if state := a.ensure(); len(state.Writes) != 2 {
 		t.Errorf("wrote %v", state.Writes)
 	}
-	if a.ensure(func(w *Wanted) { w.KeepPrincipalRunning = true }).Writes != nil {
+	if a.ensure(func(w *Facts) { w.KeepPrincipalRunning = true }).Writes != nil {
 		t.Error("wrote at rest")
 	}
 	a.delete(proxyName)
-	if state := a.ensure(func(w *Wanted) { w.KeepPrincipalRunning = true }); len(state.Writes) != 1 {
+	if state := a.ensure(func(w *Facts) { w.KeepPrincipalRunning = true }); len(state.Writes) != 1 {
 		t.Errorf("restarted though it was told not to: %v", state.Writes)
 	}
 }

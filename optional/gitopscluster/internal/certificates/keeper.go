@@ -58,8 +58,8 @@ func New(c client.Client, live client.Reader, options Options) *Keeper {
 	return k
 }
 
-// Wanted is the input of [Keeper.Ensure].
-type Wanted struct {
+// Facts are the input of [Keeper.Ensure].
+type Facts struct {
 	Namespace string
 	Principal principal.Found
 	// Reports are of all clusters with an agent of this Argo CD. Without them a change
@@ -77,17 +77,17 @@ type Wanted struct {
 }
 
 // object returns the key of an object in the principal's namespace.
-func (w Wanted) object(name string) client.ObjectKey {
+func (w Facts) object(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: w.Namespace, Name: name}
 }
 
 // principalNames and proxyNames return the names in the certificates. They never return an empty
 // list.
-func (w Wanted) principalNames() []string {
+func (w Facts) principalNames() []string {
 	return nonEmpty(w.Principal.Names, "argocd-agent-principal."+w.Namespace+".svc")
 }
 
-func (w Wanted) proxyNames() []string {
+func (w Facts) proxyNames() []string {
 	return nonEmpty(w.Principal.ProxyNames, "argocd-agent-resource-proxy."+w.Namespace+".svc")
 }
 

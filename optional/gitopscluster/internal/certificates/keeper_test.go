@@ -127,7 +127,7 @@ func (a *argo) delete(name string) {
 func TestDryRun_listsTheWritesOfARealRun(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
-	planned := a.ensure(func(w *Wanted) { w.DryRun = true })
+	planned := a.ensure(func(w *Facts) { w.DryRun = true })
 	if n := a.writes.Load(); n > 0 {
 		t.Errorf("%d requests changed something", n)
 	}
@@ -186,7 +186,7 @@ func TestEnsure_completesAfterAFailedWrite(t *testing.T) {
 func TestRotateCA_requestsANewCAOnlyForANewValue(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
-	wants := func(values ...string) func(*Wanted) { return func(w *Wanted) { w.RotateCA = values } }
+	wants := func(values ...string) func(*Facts) { return func(w *Facts) { w.RotateCA = values } }
 	a.ensure(wants("first", "second"))
 	a.rollOut()
 	for _, values := range [][]string{{"second"}, nil, {"first"}} {
@@ -206,7 +206,7 @@ func TestRotateCA_requestsANewCAOnlyForANewValue(t *testing.T) {
 func TestRestart_leavesAPrincipalOfAnotherNameToItsOwner(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
-	other := func(w *Wanted) {
+	other := func(w *Facts) {
 		w.Principal.Deployment, w.Principal.Restartable = "release-argocd-agent-principal", false
 	}
 	for _, w := range a.ensure(other).Writes {
@@ -214,7 +214,7 @@ func TestRestart_leavesAPrincipalOfAnotherNameToItsOwner(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 	}
-	state := a.ensure(other, func(w *Wanted) { w.RotateCA = []string{"now"} })
+	state := a.ensure(other, func(w *Facts) { w.RotateCA = []string{"now"} })
 	if !slices.ContainsFunc(state.Problems, func(p principal.Problem) bool {
 		return p.Reason == ReasonWaiting && strings.Contains(p.Message, "restart Deployment release-argocd-agent-principal")
 	}) {

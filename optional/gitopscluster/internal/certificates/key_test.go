@@ -40,7 +40,7 @@ func TestKey_isNotInThePrincipalsNamespace(t *testing.T) {
 	a.ensure()
 	a.rollOut()
 	a.keyless()
-	a.ensure(func(w *Wanted) { w.RotateCA = []string{"now"} })
+	a.ensure(func(w *Facts) { w.RotateCA = []string{"now"} })
 	a.keyless()
 	if n := strings.Count(string(a.secret(caName).Data["ca.crt"]), "BEGIN"); n != 2 {
 		t.Errorf("the principal is shown %d CAs during the change", n)

@@ -20,7 +20,7 @@ const (
 // pass is one check of everything.
 type pass struct {
 	keeper *Keeper
-	wanted Wanted
+	wanted Facts
 	now    time.Time
 	state  State
 	// key is the Secret with the CA's key.

@@ -147,7 +147,7 @@ func (f *fleet) pass(rotate string) {
 		m.report.SecretCurrent = m.secret == digest
 		reports = append(reports, m.report)
 	}
-	f.state = f.ensure(func(w *Wanted) {
+	f.state = f.ensure(func(w *Facts) {
 		w.Reports = reports
 		if rotate != "" {
 			w.RotateCA = []string{rotate}

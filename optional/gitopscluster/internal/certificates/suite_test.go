@@ -119,22 +119,22 @@ func (a *argo) deployment() *appsv1.Deployment {
 }
 
 // wanted returns the settings of a GitOpsCluster without clusters.
-func (a *argo) wanted(change ...func(*Wanted)) Wanted {
+func (a *argo) wanted(change ...func(*Facts)) Facts {
 	a.t.Helper()
 	var deployments appsv1.DeploymentList
 	if err := hub.client.List(context.Background(), &deployments, client.InNamespace(a.namespace)); err != nil {
 		a.t.Fatal(err)
 	}
-	found, _ := principal.Find(principal.Wanted{Namespace: a.namespace, Address: a.names[0]}, principal.Seen{Deployments: deployments.Items})
+	found, _ := principal.Find(principal.Requirements{Namespace: a.namespace, Address: a.names[0]}, principal.Existing{Deployments: deployments.Items})
 	found.Names = append(found.Names, a.names[1:]...)
-	w := Wanted{Namespace: a.namespace, Principal: found}
+	w := Facts{Namespace: a.namespace, Principal: found}
 	for _, f := range change {
 		f(&w)
 	}
 	return w
 }
 
-func (a *argo) ensure(change ...func(*Wanted)) State {
+func (a *argo) ensure(change ...func(*Facts)) State {
 	a.t.Helper()
 	state, err := a.keeper.Ensure(context.Background(), a.wanted(change...))
 	if err != nil {

@@ -33,7 +33,7 @@ func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, selected []string, he
 }
 
 // shape sets the content for the Secret of a cluster with an agent.
-func shape(of func(namespace, cluster string) (string, []byte, error), want *clustersecret.Want, namespace, cluster string) {
+func shape(of func(namespace, cluster string) (string, []byte, error), want *clustersecret.Desired, namespace, cluster string) {
 	server, config, err := of(namespace, cluster)
 	switch {
 	case err != nil: // agents.ErrNotKnown, because package agents reports any other error

@@ -64,7 +64,7 @@ func NewAssignments(everyIn string) *Assignments {
 func (r *Assignments) Requeue() source.Source { return r.clusters.Source() }
 
 // Want implements [register.Scope].
-func (r *Assignments) Want(namespace, cluster string) clustersecret.Want {
+func (r *Assignments) Want(namespace, cluster string) clustersecret.Desired {
 	want, plan := r.holders(namespace, cluster)
 	if want.Registered {
 		shape(plan.Shape, &want, namespace, cluster)
@@ -73,10 +73,10 @@ func (r *Assignments) Want(namespace, cluster string) clustersecret.Want {
 }
 
 // holders returns the GitOpsClusters that hold or have released a cluster, and the plan of the same pass.
-func (r *Assignments) holders(namespace, cluster string) (clustersecret.Want, *agents.Plan) {
+func (r *Assignments) holders(namespace, cluster string) (clustersecret.Desired, *agents.Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	want := clustersecret.Want{Registered: namespace == r.everyIn, Decided: r.plan != nil}
+	want := clustersecret.Desired{Registered: namespace == r.everyIn, Decided: r.plan != nil}
 	for owner, a := range r.held {
 		if a.namespace == namespace && a.clusters[cluster] {
 			want.Holders = append(want.Holders, owner.String())

@@ -280,7 +280,7 @@ func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLab
 		if f.rivals[cluster] != "" && f.secrets[cluster] == nil {
 			continue
 		}
-		want := clustersecret.Want{Decided: true, Holders: others(cluster)}
+		want := clustersecret.Desired{Decided: true, Holders: others(cluster)}
 		if holds[cluster] {
 			want.Holders = append(want.Holders, key(o).String())
 			slices.Sort(want.Holders)

@@ -111,7 +111,7 @@ type Intent struct {
 	Unused []string
 	// Refusal is why nothing is done, or nil.
 	Refusal *Problem
-	// RotateCA requests a new CA (see certificates.Wanted).
+	// RotateCA requests a new CA (see certificates.Facts).
 	RotateCA string
 	// Generation is the least one of the agents' certificates, 0 for any.
 	Generation int

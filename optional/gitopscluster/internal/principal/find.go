@@ -78,8 +78,8 @@ type Problem struct {
 	Warning bool
 }
 
-// Wanted are the requirements of a GitOpsCluster.
-type Wanted struct {
+// Requirements are the requirements of a GitOpsCluster.
+type Requirements struct {
 	// Namespace is the namespace of the hub's Argo CD.
 	Namespace string
 	// Address and Port are the values in the spec. If a value is empty, gitopscluster has to find
@@ -131,7 +131,7 @@ func (f Found) ProxyServer(namespace, cluster string) string {
 
 // Find returns where the principal is, and which of its settings do not fit. There is an address
 // unless a problem explains its absence.
-func Find(wanted Wanted, seen Seen) (Found, []Problem) {
+func Find(wanted Requirements, seen Existing) (Found, []Problem) {
 	found := Found{ProxyService: defaultProxy, ProxyPort: proxyPort}
 	var problems []Problem
 	service := principalService(seen.Services, wanted.Service)
@@ -219,7 +219,7 @@ func proxyPortOf(service *corev1.Service) int32 {
 }
 
 // locate finds the address at which managed clusters reach a Service.
-func locate(found *Found, wanted Wanted, service *corev1.Service, routes []Route) []Problem {
+func locate(found *Found, wanted Requirements, service *corev1.Service, routes []Route) []Problem {
 	port, ok := servicePort(service, wanted.Address != "")
 	route := agentRoute(routes, service.Name)
 	switch {
@@ -244,7 +244,7 @@ func locate(found *Found, wanted Wanted, service *corev1.Service, routes []Route
 }
 
 // locateWithoutService takes the address from the spec, or reports that it is missing.
-func locateWithoutService(found *Found, wanted Wanted, services []corev1.Service) []Problem {
+func locateWithoutService(found *Found, wanted Requirements, services []corev1.Service) []Problem {
 	if wanted.Address != "" {
 		found.Address, found.Port, found.Source = wanted.Address, defaultPort, SourceSpec
 		return settle(found, wanted)
@@ -262,7 +262,7 @@ func locateWithoutService(found *Found, wanted Wanted, services []corev1.Service
 }
 
 // settle applies the port of the spec and checks the outcome.
-func settle(found *Found, wanted Wanted) []Problem {
+func settle(found *Found, wanted Requirements) []Problem {
 	if wanted.Port != "" {
 		port, err := strconv.ParseUint(wanted.Port, 10, 16)
 		if err != nil || port == 0 {
@@ -280,7 +280,7 @@ func settle(found *Found, wanted Wanted) []Problem {
 	return nil
 }
 
-func (w Wanted) field() string {
+func (w Requirements) field() string {
 	if w.Field == "" {
 		return "the principal's address in the GitOpsCluster"
 	}

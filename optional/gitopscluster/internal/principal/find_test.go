@@ -61,7 +61,7 @@ func TestFind_detectsTheAddress(t *testing.T) {
 	route := Route{Host: "route.example.com", Service: name, Labels: map[string]string{partOfLabel: partOfAgent}}
 	cases := map[string]struct {
 		reason   string
-		wanted   Wanted
+		wanted   Requirements
 		services []corev1.Service
 		routes   []Route
 		address  string
@@ -74,35 +74,35 @@ func TestFind_detectsTheAddress(t *testing.T) {
 		"address":         {reason: "an address will do", services: []corev1.Service{service(name, balanced(ip))}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
 		"route":           {reason: "a Route goes before a load balancer", services: []corev1.Service{service(name, balanced(ip))}, routes: []Route{route}, address: "route.example.com", port: 443, source: SourceRoute},
 		"route elsewhere": {reason: "a Route of another Service is not the principal's", services: []corev1.Service{service(name, balanced(ip))}, routes: []Route{{Host: "x.example.com", Service: "x", Labels: route.Labels}}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
-		"spec":            {reason: "what the spec says goes before everything", wanted: Wanted{Address: "spec.example.com"}, services: []corev1.Service{service(name, balanced(ip))}, routes: []Route{route}, address: "spec.example.com", port: 443, source: SourceSpec},
-		"spec with port":  {reason: "its port as well", wanted: Wanted{Address: "spec.example.com", Port: "30443"}, services: []corev1.Service{service(name)}, address: "spec.example.com", port: 30443, source: SourceSpec},
-		"port alone":      {reason: "only the port is fixed", wanted: Wanted{Port: "8443"}, services: []corev1.Service{service(name, balanced(ip))}, address: "192.0.2.7", port: 8443, source: SourceLoadBalancer},
-		"elsewhere":       {reason: "the principal may be outside", wanted: Wanted{Address: "203.0.113.1"}, address: "203.0.113.1", port: 443, source: SourceSpec},
+		"spec":            {reason: "what the spec says goes before everything", wanted: Requirements{Address: "spec.example.com"}, services: []corev1.Service{service(name, balanced(ip))}, routes: []Route{route}, address: "spec.example.com", port: 443, source: SourceSpec},
+		"spec with port":  {reason: "its port as well", wanted: Requirements{Address: "spec.example.com", Port: "30443"}, services: []corev1.Service{service(name)}, address: "spec.example.com", port: 30443, source: SourceSpec},
+		"port alone":      {reason: "only the port is fixed", wanted: Requirements{Port: "8443"}, services: []corev1.Service{service(name, balanced(ip))}, address: "192.0.2.7", port: 8443, source: SourceLoadBalancer},
+		"elsewhere":       {reason: "the principal may be outside", wanted: Requirements{Address: "203.0.113.1"}, address: "203.0.113.1", port: 443, source: SourceSpec},
 		"named port":      {reason: "https goes before 443", services: []corev1.Service{service(name, balanced(ip), ports(corev1.ServicePort{Name: "x", Port: 443}, corev1.ServicePort{Name: "https", Port: 9443}))}, address: "192.0.2.7", port: 9443, source: SourceLoadBalancer},
 		"8443":            {reason: "8443 goes before others", services: []corev1.Service{service(name, balanced(ip), ports(corev1.ServicePort{Name: "x", Port: 1}, corev1.ServicePort{Name: "grpc", Port: 8443}))}, address: "192.0.2.7", port: 8443, source: SourceLoadBalancer},
 		"only port":       {reason: "the only one it is", services: []corev1.Service{service(name, balanced(ip), ports(corev1.ServicePort{Name: "grpc", Port: 7}))}, address: "192.0.2.7", port: 7, source: SourceLoadBalancer},
 		"OpenShift":       {reason: "the operator's name", services: []corev1.Service{service("x-agent-principal"), service("openshift-gitops-agent-principal", balanced(ip))}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
 		"instance":        {reason: "the only one that ends like it", services: []corev1.Service{service("other"), service("x-agent-principal", balanced(ip))}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
 
-		"node port": {reason: "with the address of a node its port, too", wanted: Wanted{Address: "192.0.2.9"}, services: []corev1.Service{service(name, nodePort, ports(corev1.ServicePort{Name: "https", Port: 443, NodePort: 31443}))}, address: "192.0.2.9", port: 31443, source: SourceSpec},
-		"named":     {reason: "the spec names the Service", wanted: Wanted{Service: "mine"}, services: []corev1.Service{service(name, balanced(hostname)), service("mine", balanced(ip))}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
+		"node port": {reason: "with the address of a node its port, too", wanted: Requirements{Address: "192.0.2.9"}, services: []corev1.Service{service(name, nodePort, ports(corev1.ServicePort{Name: "https", Port: 443, NodePort: 31443}))}, address: "192.0.2.9", port: 31443, source: SourceSpec},
+		"named":     {reason: "the spec names the Service", wanted: Requirements{Service: "mine"}, services: []corev1.Service{service(name, balanced(hostname)), service("mine", balanced(ip))}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
 
-		"wrong name":   {reason: "what is named has to be there", wanted: Wanted{Service: "mine"}, services: []corev1.Service{service(name, balanced(ip))}, problem: ReasonNotFound, says: "there is no Service mine"},
+		"wrong name":   {reason: "what is named has to be there", wanted: Requirements{Service: "mine"}, services: []corev1.Service{service(name, balanced(ip))}, problem: ReasonNotFound, says: "there is no Service mine"},
 		"NodePort":     {reason: "no node's address is known", services: []corev1.Service{service(name, nodePort)}, problem: ReasonNotExposed, says: "address of a node"},
 		"no Service":   {reason: "there is none", problem: ReasonNotFound, says: "install argocd-agent's principal there, or set spec.address"},
 		"two":          {reason: "it is not clear which", services: []corev1.Service{service("x-agent-principal", balanced(ip)), service("y-agent-principal", balanced(ip))}, problem: ReasonNotFound, says: "more than one"},
 		"ClusterIP":    {reason: "nobody outside reaches it", services: []corev1.Service{service(name)}, problem: ReasonNotExposed, says: "Service argocd/argocd-agent-principal of type ClusterIP"},
 		"no ingress":   {reason: "the load balancer is on its way", services: []corev1.Service{service(name, balanced())}, problem: ReasonNotExposed, says: "or set spec.address"},
 		"which port":   {reason: "it is not clear which", services: []corev1.Service{service(name, balanced(ip), ports(corev1.ServicePort{Port: 1}, corev1.ServicePort{Port: 2}))}, problem: ReasonNotExposed, says: "name its port https"},
-		"no port":      {reason: "a word is no port", wanted: Wanted{Port: "https"}, services: []corev1.Service{service(name, balanced(ip))}, problem: ReasonAddress, says: "from 1 to 65535"},
-		"port zero":    {reason: "nor is 0", wanted: Wanted{Port: "0"}, services: []corev1.Service{service(name, balanced(ip))}, problem: ReasonAddress, says: "from 1 to 65535"},
-		"URL":          {reason: "a URL is no host", wanted: Wanted{Address: "https://principal.example.com:443"}, problem: ReasonAddress, says: "without scheme and port"},
-		"long address": {reason: "what is said of it is bounded", wanted: Wanted{Address: strings.Repeat("a", 10_000)}, problem: ReasonAddress, says: "aaa..."},
+		"no port":      {reason: "a word is no port", wanted: Requirements{Port: "https"}, services: []corev1.Service{service(name, balanced(ip))}, problem: ReasonAddress, says: "from 1 to 65535"},
+		"port zero":    {reason: "nor is 0", wanted: Requirements{Port: "0"}, services: []corev1.Service{service(name, balanced(ip))}, problem: ReasonAddress, says: "from 1 to 65535"},
+		"URL":          {reason: "a URL is no host", wanted: Requirements{Address: "https://principal.example.com:443"}, problem: ReasonAddress, says: "without scheme and port"},
+		"long address": {reason: "what is said of it is bounded", wanted: Requirements{Address: strings.Repeat("a", 10_000)}, problem: ReasonAddress, says: "aaa..."},
 	}
 	for title, c := range cases {
 		t.Run(title, func(t *testing.T) {
 			c.wanted.Namespace, c.wanted.Field = "argocd", "spec.address"
-			found, problems := Find(c.wanted, Seen{Services: c.services, Routes: c.routes, Deployments: []appsv1.Deployment{deployment()}})
+			found, problems := Find(c.wanted, Existing{Services: c.services, Routes: c.routes, Deployments: []appsv1.Deployment{deployment()}})
 			if found.Address != c.address || found.Port != c.port || found.Source != c.source {
 				t.Errorf("%s: %s:%d from %s", c.reason, found.Address, found.Port, found.Source)
 			}
@@ -122,7 +122,7 @@ func TestFind_detectsTheAddress(t *testing.T) {
 
 func TestFind_returnsTheNamesOfCertificates(t *testing.T) {
 	s := service("x-agent-principal", balanced(corev1.LoadBalancerIngress{Hostname: "lb.example.com"}, corev1.LoadBalancerIngress{IP: "2001:db8::1"}, corev1.LoadBalancerIngress{Hostname: "not a name"}))
-	found, _ := Find(Wanted{Namespace: "a", Address: "spec.example.com"}, Seen{Services: []corev1.Service{s, service("x-agent-resource-proxy")}})
+	found, _ := Find(Requirements{Namespace: "a", Address: "spec.example.com"}, Existing{Services: []corev1.Service{s, service("x-agent-resource-proxy")}})
 	want := []string{"2001:db8::1", "lb.example.com", "spec.example.com", "x-agent-principal.a.svc", "x-agent-principal.a.svc.cluster.local"}
 	if diff := gocmp.Diff(want, found.Names); diff != "" {
 		t.Errorf("the principal's (-want +got):\n%s", diff)
@@ -152,7 +152,7 @@ func TestFind_detectsTheResourceProxy(t *testing.T) {
 		"two of them":                 {[]corev1.Service{service(name), service("proxy", labelled), service("other", labelled)}, "argocd-agent-resource-proxy.a.svc:9090"},
 		"a label without such a port": {[]corev1.Service{service(name), service("proxy", labelled, ports(corev1.ServicePort{Name: "x", Port: 1}))}, "argocd-agent-resource-proxy.a.svc:9090"},
 	} {
-		found, _ := Find(Wanted{Namespace: "a"}, Seen{Services: c.services})
+		found, _ := Find(Requirements{Namespace: "a"}, Existing{Services: c.services})
 		if got := found.ProxyServer("a", "c"); got != "https://"+c.want+"?agentName=c" {
 			t.Errorf("%s: Argo CD is to dial %s", title, got)
 		}
@@ -164,11 +164,11 @@ func TestFind_evaluatesTheNamedDeployment(t *testing.T) {
 	mine := deployment(func(d *appsv1.Deployment) {
 		d.Name, d.Spec.Template.Spec.Containers[0].Image = "mine", "argocd-agent:v0.9.3"
 	})
-	found, _ := Find(Wanted{Namespace: "a", Deployment: "mine"}, Seen{Deployments: []appsv1.Deployment{deployment(), mine}})
+	found, _ := Find(Requirements{Namespace: "a", Deployment: "mine"}, Existing{Deployments: []appsv1.Deployment{deployment(), mine}})
 	if found.Deployment != "mine" || found.Version != "0.9.3" || found.Restartable {
 		t.Errorf("found %+v", found)
 	}
-	if _, problems := Find(Wanted{Namespace: "a", Deployment: "mine", Address: "p.example.com"}, Seen{Deployments: []appsv1.Deployment{deployment()}}); len(problems) != 1 || !strings.Contains(problems[0].Message, "no Deployment mine") {
+	if _, problems := Find(Requirements{Namespace: "a", Deployment: "mine", Address: "p.example.com"}, Existing{Deployments: []appsv1.Deployment{deployment()}}); len(problems) != 1 || !strings.Contains(problems[0].Message, "no Deployment mine") {
 		t.Errorf("problems %+v", problems)
 	}
 }
@@ -180,7 +180,7 @@ func TestFind_warnsOfMissingNamespaces(t *testing.T) {
 			c := &d.Spec.Template.Spec.Containers[0]
 			c.Args = append(c.Args, "--allowed-namespaces="+value)
 		})
-		_, problems := Find(Wanted{Namespace: "argocd", Address: "p.example.com", AllowedNamespaces: []string{"team-*"}}, Seen{Deployments: []appsv1.Deployment{d}})
+		_, problems := Find(Requirements{Namespace: "argocd", Address: "p.example.com", AllowedNamespaces: []string{"team-*"}}, Existing{Deployments: []appsv1.Deployment{d}})
 		if len(problems) != want || want == 1 && (problems[0].Reason != ReasonNotAllowed || !problems[0].Warning || !strings.Contains(problems[0].Message, `"team-*"`)) {
 			t.Errorf("allowed namespaces %q: problems %+v", value, problems)
 		}
@@ -259,7 +259,7 @@ func TestFind_reportsUnsuitableSettings(t *testing.T) {
 			if c.change != nil {
 				c.change(&d)
 			}
-			_, problems := Find(Wanted{Namespace: "argocd", Address: "p.example.com", Mode: c.mode, AgentImage: c.image}, Seen{Services: []corev1.Service{service(name)}, Deployments: []appsv1.Deployment{d}, Params: map[string]map[string]string{cmp.Or(c.config, ParamsName): c.params}})
+			_, problems := Find(Requirements{Namespace: "argocd", Address: "p.example.com", Mode: c.mode, AgentImage: c.image}, Existing{Services: []corev1.Service{service(name)}, Deployments: []appsv1.Deployment{d}, Params: map[string]map[string]string{cmp.Or(c.config, ParamsName): c.params}})
 			var got []string
 			for _, p := range problems {
 				got = append(got, p.Reason)
@@ -285,12 +285,12 @@ func TestFind_readsTheDeployment(t *testing.T) {
 		"quay.io/argoprojlabs/argocd-agent:v0.9.0": "0.9.0", "localhost:5000/agent:0.10.1-rc1": "0.10.1-rc1", "localhost:5000/agent": "",
 		"agent@sha256:0123": "", "agent:v0.9.0@sha256:0123": "0.9.0", "agent:latest": "", "": "",
 	} {
-		found, _ := Find(Wanted{Namespace: "a"}, Seen{Deployments: []appsv1.Deployment{other(image)}})
+		found, _ := Find(Requirements{Namespace: "a"}, Existing{Deployments: []appsv1.Deployment{other(image)}})
 		if found.Image != image || found.Version != version {
 			t.Errorf("%s: image %s, version %s", image, found.Image, found.Version)
 		}
 	}
-	if found, _ := Find(Wanted{Namespace: "a"}, Seen{Deployments: []appsv1.Deployment{other(strings.Repeat("a", 10_000) + ":v0.9.0")}}); found.Image != "" || found.Version != "" {
+	if found, _ := Find(Requirements{Namespace: "a"}, Existing{Deployments: []appsv1.Deployment{other(strings.Repeat("a", 10_000) + ":v0.9.0")}}); found.Image != "" || found.Version != "" {
 		t.Errorf("an image of 10,000 letters is taken: version %s", found.Version)
 	}
 	for title, c := range map[string]struct {
@@ -307,14 +307,14 @@ func TestFind_readsTheDeployment(t *testing.T) {
 			d.Spec.Replicas, d.Status = &none, appsv1.DeploymentStatus{ObservedGeneration: 2}
 		}, false},
 	} {
-		if found, _ := Find(Wanted{Namespace: "a"}, Seen{Deployments: []appsv1.Deployment{deployment(c.change)}}); found.Current != c.want {
+		if found, _ := Find(Requirements{Namespace: "a"}, Existing{Deployments: []appsv1.Deployment{deployment(c.change)}}); found.Current != c.want {
 			t.Errorf("%s: current is %t", title, found.Current)
 		}
 	}
 	marked := deployment(func(d *appsv1.Deployment) {
 		d.Spec.Template.Annotations = map[string]string{agent.CertificatesAnnotation: "x"}
 	})
-	if found, _ := Find(Wanted{Namespace: "a"}, Seen{Deployments: []appsv1.Deployment{marked}}); found.Certificates != "x" || found.Deployment != name {
+	if found, _ := Find(Requirements{Namespace: "a"}, Existing{Deployments: []appsv1.Deployment{marked}}); found.Certificates != "x" || found.Deployment != name {
 		t.Errorf("%+v", found)
 	}
 }
@@ -336,7 +336,7 @@ func TestParamsOf_namesAFew(t *testing.T) {
 // name of the ArgoCD.
 func TestFind_detectsTheResourceProxyOfArgoCDOperator(t *testing.T) {
 	for _, instance := range []string{"openshift-gitops", "argocd", "mine"} {
-		found, _ := Find(Wanted{Namespace: "a"}, Seen{Services: []corev1.Service{
+		found, _ := Find(Requirements{Namespace: "a"}, Existing{Services: []corev1.Service{
 			service(instance + "-agent-principal-healthz"), service(instance + "-agent-principal"), service(instance + "-agent-principal-resource-proxy"),
 		}})
 		want := instance + "-agent-principal-resource-proxy"
@@ -356,7 +356,7 @@ func TestFind_reportsALoopbackAddress(t *testing.T) {
 			}}}
 		})
 		ingress := corev1.LoadBalancerIngress{IP: "192.0.2.7"}
-		_, problems := Find(Wanted{Namespace: "argocd"}, Seen{
+		_, problems := Find(Requirements{Namespace: "argocd"}, Existing{
 			Services: []corev1.Service{service(name, balanced(ingress))}, Deployments: []appsv1.Deployment{d}, Params: map[string]map[string]string{ParamsName: {"principal.listen.host": host}},
 		})
 		return problems
@@ -392,7 +392,7 @@ func TestFind_readsADeploymentOfAnotherName(t *testing.T) {
 		"the only one":     {deployments: []appsv1.Deployment{named("other"), named("release-argocd-agent-principal")}, want: "release-argocd-agent-principal"},
 		"one of two":       {deployments: []appsv1.Deployment{named("x-agent-principal"), named("y-agent-principal")}},
 	} {
-		found, _ := Find(Wanted{Namespace: "argocd", Address: "p.example.com"}, Seen{Services: c.services, Deployments: c.deployments})
+		found, _ := Find(Requirements{Namespace: "argocd", Address: "p.example.com"}, Existing{Services: c.services, Deployments: c.deployments})
 		if found.Deployment != c.want || found.Restartable != c.restartable || (found.Image == "") != (c.want == "") {
 			t.Errorf("%s: Deployment %q, image %q, restartable %t", what, found.Deployment, found.Image, found.Restartable)
 		}

@@ -25,14 +25,14 @@ import (
 const example = "../../../../deploy/examples/agent/"
 
 // installed returns the objects of an installation from testdata/<name>.yaml.
-func installed(t *testing.T, name string) Seen {
+func installed(t *testing.T, name string) Existing {
 	t.Helper()
 	file, err := os.Open("testdata/" + name + ".yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	seen := Seen{Params: map[string]map[string]string{}}
+	seen := Existing{Params: map[string]map[string]string{}}
 	decoder := yaml.NewYAMLOrJSONDecoder(file, 4096)
 	for {
 		o := &unstructured.Unstructured{}
@@ -70,7 +70,7 @@ func installed(t *testing.T, name string) Seen {
 }
 
 // asDocumented applies the settings of this project's example, where the installer reads them from.
-func asDocumented(t *testing.T, seen Seen) Seen {
+func asDocumented(t *testing.T, seen Existing) Existing {
 	t.Helper()
 	content, err := os.ReadFile(example + "settings.yaml")
 	var config corev1.ConfigMap
@@ -141,7 +141,7 @@ func TestInstallations_areDetected(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			wanted := Wanted{Namespace: "argocd", Mode: agent.ModeManaged}
+			wanted := Requirements{Namespace: "argocd", Mode: agent.ModeManaged}
 			if _, problems := Find(wanted, installed(t, name)); !slices.Equal(reasons(problems), c.installed) {
 				t.Errorf("as installed: %+v", problems)
 			}
@@ -207,7 +207,7 @@ func TestInstallations_nameTheirSourceInRemedies(t *testing.T) {
 			ReasonVersion:           "install argocd-agent 0.9.x",
 		},
 	}
-	wanted := Wanted{Namespace: "argocd", Mode: agent.ModeManaged, AllowedNamespaces: []string{"team-*", "other"}, KeepAlive: 30 * time.Second}
+	wanted := Requirements{Namespace: "argocd", Mode: agent.ModeManaged, AllowedNamespaces: []string{"team-*", "other"}, KeepAlive: 30 * time.Second}
 	for name, remedies := range cases {
 		seen := installed(t, name)
 		container := &seen.Deployments[0].Spec.Template.Spec.Containers[0]
@@ -245,7 +245,7 @@ func TestInstallations_reportAnUnsupportedVersion(t *testing.T) {
 		// The chart of v0.9.0 runs v0.8.1 by default.
 		for _, other := range []string{"v0.8.1", "v0.10.0", "v1.0.0"} {
 			*image = released + ":" + other
-			if _, problems := Find(Wanted{Namespace: "argocd", Address: "principal.example.com"}, seen); !slices.Equal(reasons(problems), []string{ReasonVersion}) {
+			if _, problems := Find(Requirements{Namespace: "argocd", Address: "principal.example.com"}, seen); !slices.Equal(reasons(problems), []string{ReasonVersion}) {
 				t.Errorf("%s of version %s: %+v", name, other, problems)
 			}
 		}
@@ -258,7 +258,7 @@ func TestFind_refusesPingsThatThePrincipalRejects(t *testing.T) {
 	for value, least := range map[string]string{"0": "5m0s", "": "5m0s", "30s": "30s", "20s": "", "nonsense": "5m0s"} {
 		seen := asDocumented(t, installed(t, "kustomize"))
 		seen.Params[ParamsName]["principal.keep-alive.min-interval"] = value
-		_, problems := Find(Wanted{Namespace: "argocd", KeepAlive: 30 * time.Second}, seen)
+		_, problems := Find(Requirements{Namespace: "argocd", KeepAlive: 30 * time.Second}, seen)
 		switch {
 		case least == "" && len(problems) == 0:
 		case least != "" && len(problems) == 1 && problems[0].Reason == ReasonPingsRefused && !problems[0].Warning &&
@@ -266,7 +266,7 @@ func TestFind_refusesPingsThatThePrincipalRejects(t *testing.T) {
 		default:
 			t.Errorf("min-interval %q: %+v", value, problems)
 		}
-		if _, problems := Find(Wanted{Namespace: "argocd"}, seen); len(problems) > 0 {
+		if _, problems := Find(Requirements{Namespace: "argocd"}, seen); len(problems) > 0 {
 			t.Errorf("min-interval %q and no pings: %+v", value, problems)
 		}
 	}

@@ -36,7 +36,7 @@ const (
 
 // inspect reads the principal's Deployment and checks its settings. An address from the spec may
 // belong to a principal elsewhere. The settings of such a principal are unknown.
-func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
+func inspect(found *Found, wanted Requirements, seen Existing) []Problem {
 	deployment := principalDeployment(seen.Deployments, found.Service, wanted.Deployment)
 	if deployment == nil {
 		return []Problem{{Warning: found.Address != "", Reason: ReasonNotFound, Message: fmt.Sprintf(
@@ -216,7 +216,7 @@ func (p configured) is(s setting) (on, known bool) {
 	return on, known
 }
 
-func checkSettings(p configured, wanted Wanted) []Problem {
+func checkSettings(p configured, wanted Requirements) []Problem {
 	var problems []Problem
 	if value, known := p.value(authSetting); known {
 		problems = append(problems, checkAuth(p, value)...)
@@ -264,7 +264,7 @@ func checkFiles(p configured) []Problem {
 
 // checkNamespaces checks the setting of the allowed namespaces. Without the setting, the principal
 // works only on Argo CD's namespace.
-func checkNamespaces(p configured, wanted Wanted) []Problem {
+func checkNamespaces(p configured, wanted Requirements) []Problem {
 	if value, known := p.value(allowedSetting); !known || value != "" {
 		return nil
 	}
@@ -283,7 +283,7 @@ func checkNamespaces(p configured, wanted Wanted) []Problem {
 
 // checkKeepAlive checks the interval of pings: the third ping that comes too soon on an idle
 // connection closes it.
-func checkKeepAlive(p configured, wanted Wanted) []Problem {
+func checkKeepAlive(p configured, wanted Requirements) []Problem {
 	value, known := p.value(pingSetting)
 	if !known || wanted.KeepAlive == 0 {
 		return nil

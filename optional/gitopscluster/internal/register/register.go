@@ -39,7 +39,7 @@ const (
 // Scope decides which clusters are registered where.
 type Scope interface {
 	// Want returns the desired state of a cluster's Secret in a namespace.
-	Want(namespace, cluster string) clustersecret.Want
+	Want(namespace, cluster string) clustersecret.Desired
 	// Taken records which Secret of another writer registers a cluster, or "" for none.
 	Taken(namespace, cluster, secret string)
 }
@@ -154,7 +154,7 @@ func Rival(ctx context.Context, reader client.Reader, namespace, cluster string,
 	return nil, nil
 }
 
-func (r *Reconciler) create(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, want clustersecret.Want) (ctrl.Result, error) {
+func (r *Reconciler) create(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, want clustersecret.Desired) (ctrl.Result, error) {
 	step, err := clustersecret.Plan(nil, cluster, namespace, r.instanceLabel, want)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -179,7 +179,7 @@ func (r *Reconciler) create(ctx context.Context, namespace string, cluster *clus
 	return r.update(ctx, namespace, cluster, secret, want)
 }
 
-func (r *Reconciler) update(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, secret *corev1.Secret, want clustersecret.Want) (ctrl.Result, error) {
+func (r *Reconciler) update(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, secret *corev1.Secret, want clustersecret.Desired) (ctrl.Result, error) {
 	if !clustersecret.IsOwn(secret) {
 		r.recordForeign(ctx, cluster, secret)
 		return ctrl.Result{RequeueAfter: foreignRecheck}, nil

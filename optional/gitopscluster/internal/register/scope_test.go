@@ -29,12 +29,12 @@ import (
 // wishes is a Scope that returns the values that a test sets.
 type wishes struct {
 	mu    sync.Mutex
-	want  map[string]clustersecret.Want
+	want  map[string]clustersecret.Desired
 	reads map[string]int
 	queue enqueue.Queue
 }
 
-func (w *wishes) Want(_, cluster string) clustersecret.Want {
+func (w *wishes) Want(_, cluster string) clustersecret.Desired {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reads[cluster]++
@@ -43,7 +43,7 @@ func (w *wishes) Want(_, cluster string) clustersecret.Want {
 
 func (w *wishes) Taken(string, string, string) {}
 
-func (w *wishes) set(cluster string, want clustersecret.Want) {
+func (w *wishes) set(cluster string, want clustersecret.Desired) {
 	w.mu.Lock()
 	w.want[cluster] = want
 	w.mu.Unlock()
@@ -52,7 +52,7 @@ func (w *wishes) set(cluster string, want clustersecret.Want) {
 
 // setAndWait sets a cluster's Want and waits until the controller has read it. The controller has applied
 // it when it reads the next one.
-func (w *wishes) setAndWait(t *testing.T, cluster string, want clustersecret.Want) {
+func (w *wishes) setAndWait(t *testing.T, cluster string, want clustersecret.Desired) {
 	t.Helper()
 	w.mu.Lock()
 	before := w.reads[cluster]
@@ -70,7 +70,7 @@ func (w *wishes) setAndWait(t *testing.T, cluster string, want clustersecret.Wan
 
 func newScoped(t *testing.T) (*argo, *wishes) {
 	t.Helper()
-	a, w := newArgo(t), &wishes{want: map[string]clustersecret.Want{}, reads: map[string]int{}}
+	a, w := newArgo(t), &wishes{want: map[string]clustersecret.Desired{}, reads: map[string]int{}}
 	a.scope, a.requeue = w, w.queue.Source()
 	return a, w
 }
@@ -93,9 +93,9 @@ func TestReconcile_changesTheShapeInPlace(t *testing.T) {
 	a.start(nil)
 	name := unique("c")
 	a.cluster(name, map[string]string{"region": "eu"})
-	plain := clustersecret.Want{Registered: true, Decided: true, Holders: []string{"team/fleet"}}
-	agent := func(config string) clustersecret.Want {
-		return clustersecret.Want{Registered: true, Decided: true, Holders: plain.Holders, Agent: &clustersecret.Agent{Server: "https://proxy.argocd.svc:9090?agentName=" + name, Config: []byte(config)}}
+	plain := clustersecret.Desired{Registered: true, Decided: true, Holders: []string{"team/fleet"}}
+	agent := func(config string) clustersecret.Desired {
+		return clustersecret.Desired{Registered: true, Decided: true, Holders: plain.Holders, Agent: &clustersecret.Agent{Server: "https://proxy.argocd.svc:9090?agentName=" + name, Config: []byte(config)}}
 	}
 	shape := func(server, config string, isAgent bool) {
 		t.Helper()
@@ -118,7 +118,7 @@ func TestReconcile_changesTheShapeInPlace(t *testing.T) {
 	shape("https://proxy.argocd.svc:9090?agentName="+name, "two", true)
 	testkit.Edit(t, hub.client, first, func(s *corev1.Secret) { s.Data["config"] = []byte("tampered with") })
 	shape("https://proxy.argocd.svc:9090?agentName="+name, "two", true)
-	w.set(name, clustersecret.Want{Registered: true}) // undecided: the Secret does not change
+	w.set(name, clustersecret.Desired{Registered: true}) // undecided: the Secret does not change
 	probe := unique("c")
 	a.cluster(probe, nil)
 	w.set(probe, plain)
@@ -154,7 +154,7 @@ func TestReconcile_keepsAnUndecidedSecret(t *testing.T) {
 	a.start(nil)
 	name := unique("c")
 	a.cluster(name, nil)
-	w.set(name, clustersecret.Want{Registered: true, Decided: true, Holders: []string{"a/a", "b/b"}})
+	w.set(name, clustersecret.Desired{Registered: true, Decided: true, Holders: []string{"a/a", "b/b"}})
 	held := func(by string) {
 		t.Helper()
 		a.registered(name, func(s *corev1.Secret) error {
@@ -166,29 +166,29 @@ func TestReconcile_keepsAnUndecidedSecret(t *testing.T) {
 	}
 	held("a/a,b/b")
 	uid := a.registered(name, nil).UID
-	w.setAndWait(t, name, clustersecret.Want{})              // no GitOpsCluster is known
-	w.setAndWait(t, name, clustersecret.Want{Decided: true}) // its holders no longer exist, and none has released it
-	w.set(name, clustersecret.Want{Registered: true, Holders: []string{"c/c"}})
+	w.setAndWait(t, name, clustersecret.Desired{})              // no GitOpsCluster is known
+	w.setAndWait(t, name, clustersecret.Desired{Decided: true}) // its holders no longer exist, and none has released it
+	w.set(name, clustersecret.Desired{Registered: true, Holders: []string{"c/c"}})
 	held("a/a,b/b,c/c")
-	w.set(name, clustersecret.Want{Registered: true, Decided: true, Holders: []string{"c/c"}})
+	w.set(name, clustersecret.Desired{Registered: true, Decided: true, Holders: []string{"c/c"}})
 	held("c/c")
 	if got := a.registered(name, nil).UID; got != uid {
 		t.Error("the Secret went and came back")
 	}
-	w.set(name, clustersecret.Want{Decided: true, Released: []string{"c/c"}})
+	w.set(name, clustersecret.Desired{Decided: true, Released: []string{"c/c"}})
 	a.absent(name)
 
 	// An old Secret names no holder, and stays.
-	w.set(name, clustersecret.Want{Registered: true, Decided: true})
+	w.set(name, clustersecret.Desired{Registered: true, Decided: true})
 	held("")
 	uid = a.registered(name, nil).UID
-	w.setAndWait(t, name, clustersecret.Want{Decided: true, Released: []string{"c/c"}})
-	w.set(name, clustersecret.Want{Registered: true, Decided: true, Holders: []string{"c/c", "d/d"}})
+	w.setAndWait(t, name, clustersecret.Desired{Decided: true, Released: []string{"c/c"}})
+	w.set(name, clustersecret.Desired{Registered: true, Decided: true, Holders: []string{"c/c", "d/d"}})
 	held("c/c,d/d")
 	if got := a.registered(name, nil).UID; got != uid {
 		t.Error("the Secret that named nobody went and came back")
 	}
-	w.set(name, clustersecret.Want{Decided: true, Released: []string{"c/c"}})
+	w.set(name, clustersecret.Desired{Decided: true, Released: []string{"c/c"}})
 	held("d/d")
 }
 
@@ -196,17 +196,17 @@ func TestReconcile_keepsAnUndecidedSecret(t *testing.T) {
 // Secrets before its ManagedClusters.
 func TestMissingCluster_keepsItsSecretForTheGracePeriod(t *testing.T) {
 	a := newArgo(t)
-	w := &wishes{want: map[string]clustersecret.Want{}, reads: map[string]int{}}
+	w := &wishes{want: map[string]clustersecret.Desired{}, reads: map[string]int{}}
 	a.scope, a.requeue, a.grace = w, w.queue.Source(), time.Hour
 	name := unique("c")
-	w.want[name] = clustersecret.Want{Registered: true, Decided: true}
+	w.want[name] = clustersecret.Desired{Registered: true, Decided: true}
 	c := a.cluster(name, nil)
 	_, stop := a.start(nil)
 	before := a.registered(name, nil)
 	if err := hub.client.Delete(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
-	w.setAndWait(t, name, clustersecret.Want{Registered: true, Decided: true})
+	w.setAndWait(t, name, clustersecret.Desired{Registered: true, Decided: true})
 	a.cluster(name, map[string]string{"restored": "true"})
 	after := a.registered(name, func(s *corev1.Secret) error {
 		if s.Labels["restored"] != "true" {

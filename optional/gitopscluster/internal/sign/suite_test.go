@@ -120,7 +120,7 @@ func newArgo(t *testing.T) *argo {
 func (a *argo) ca() {
 	a.t.Helper()
 	keeper := certificates.New(hub.client, hub.client, certificates.Options{})
-	if _, err := keeper.Ensure(context.Background(), certificates.Wanted{Namespace: a.namespace}); err != nil {
+	if _, err := keeper.Ensure(context.Background(), certificates.Facts{Namespace: a.namespace}); err != nil {
 		a.t.Fatal(err)
 	}
 }

@@ -58,7 +58,7 @@ func appOf(s *sent) *model.App {
 	}
 	var ignored contract.Rejected
 	name := strings.Clone(m.Name)
-	a := &model.App{Facts: model.Facts{
+	a := &model.App{AppFields: model.AppFields{
 		Namespace: intern(m.Namespace), Name: name,
 		Set:      intern(contract.Name((&argocd.Application{ObjectMeta: *m}).OwningApplicationSet(), &ignored)),
 		Cluster:  intern(contract.Name(m.Annotations[contract.ClusterAnnotation], &ignored)),

@@ -102,11 +102,11 @@ func TestAppOf_fillsTheRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := appOf(&s)
-	want := model.Facts{
+	want := model.AppFields{
 		Namespace: "team-a", Name: "shop-eu", Set: "shop", Cluster: "eu", Work: "shop-eu-01234",
 		Health: "Degraded", Sync: "OutOfSync", Revision: "abc", Phase: "Failed", Started: "2026-11-21T10:00:00Z", Stale: true,
 	}
-	if diff := cmp.Diff(want, a.Facts); diff != "" {
+	if diff := cmp.Diff(want, a.AppFields); diff != "" {
 		t.Error(diff)
 	}
 	var types []string

@@ -16,13 +16,13 @@ import (
 
 // App has the fields of one hub Application that the page shows. It never changes.
 type App struct {
-	Facts
+	AppFields
 	// Conditions are the errors and warnings of the Application.
 	Conditions []v1alpha1.Condition
 }
 
-// Facts are the comparable fields of an [App]. If they are equal, the page shows the same.
-type Facts struct {
+// AppFields are the comparable fields of an [App]. If they are equal, the page shows the same.
+type AppFields struct {
 	Namespace, Name string
 	// Set is the ApplicationSet that controls it, in its namespace, or "".
 	Set string
@@ -72,18 +72,18 @@ const (
 var States = []State{Refused, Held, Paused, Waiting, Deleting, Warned, Rendered}
 
 // Key returns namespace and name of the Application.
-func (f *Facts) Key() types.NamespacedName {
+func (f *AppFields) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: f.Namespace, Name: f.Name}
 }
 
 // owner returns the key of the ApplicationSet that controls it. Its name may be empty.
-func (f *Facts) owner() types.NamespacedName {
+func (f *AppFields) owner() types.NamespacedName {
 	return types.NamespacedName{Namespace: f.Namespace, Name: f.Set}
 }
 
 // Equal reports whether the page shows the same for two Applications.
 func (a *App) Equal(b *App) bool {
-	return a.Facts == b.Facts && slices.Equal(a.Conditions, b.Conditions)
+	return a.AppFields == b.AppFields && slices.Equal(a.Conditions, b.Conditions)
 }
 
 // compareApps compares the Applications of one ApplicationSet by cluster, then by name.

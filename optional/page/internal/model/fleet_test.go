@@ -37,7 +37,7 @@ func TestFleet_followsTheApplications(t *testing.T) {
 	f := NewFleet()
 	moved := row("b", "c2 Missing Synced")
 	moved.Name = "a-c1"
-	alone := &App{Facts: Facts{Namespace: "argocd", Name: "alone", State: Refused, Health: "Unknown", Sync: "Unknown"}}
+	alone := &App{AppFields: AppFields{Namespace: "argocd", Name: "alone", State: Refused, Health: "Unknown", Sync: "Unknown"}}
 	for i, step := range []struct {
 		why  string
 		do   func()
@@ -145,7 +145,7 @@ func TestView_limitsItsOverviews(t *testing.T) {
 
 func TestCompareDelivery(t *testing.T) {
 	app := func(state State, name, health, sync string) *App {
-		return &App{Facts: Facts{State: state, Name: name, Health: health, Sync: sync}}
+		return &App{AppFields: AppFields{State: state, Name: name, Health: health, Sync: sync}}
 	}
 	apps := []*App{
 		app(Rendered, "5", "Healthy", "Synced"), app(Rendered, "4", "Degraded", "Synced"), app(Warned, "3", "", ""),

@@ -44,9 +44,9 @@ func TestMatrix(t *testing.T) {
 func TestNewMatrix_showsTheWorstOfACell(t *testing.T) {
 	rows := make([]*App, 0, 4)
 	for name, health := range map[string]string{"a": "Healthy", "b": "Degraded", "c": "Missing"} {
-		rows = append(rows, &App{Facts: Facts{Namespace: "n", Name: name, Cluster: "c", Health: health, Sync: "Synced"}})
+		rows = append(rows, &App{AppFields: AppFields{Namespace: "n", Name: name, Cluster: "c", Health: health, Sync: "Synced"}})
 	}
-	rows = append(rows, &App{Facts: Facts{Namespace: "n", Name: "of-no-cluster", Health: "Unknown", Sync: "Unknown"}})
+	rows = append(rows, &App{AppFields: AppFields{Namespace: "n", Name: "of-no-cluster", Health: "Unknown", Sync: "Unknown"}})
 	if m, err := NewMatrix([]*Set{newSet(key("s"), rows, 1, nil)}); err != nil || len(m.Cells) != 1 || m.Cells[0]&7 != 0 {
 		t.Errorf("cells %v, error %v", m.Cells, err)
 	}

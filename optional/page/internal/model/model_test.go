@@ -23,7 +23,7 @@ func key(name string) types.NamespacedName {
 // row returns an Application from "cluster health sync phase message".
 func row(set, text string) *App {
 	f := strings.SplitN(text, " ", 5)
-	a := &App{Facts: Facts{
+	a := &App{AppFields: AppFields{
 		Namespace: "argocd", Name: set + "-" + f[0], Set: set, Cluster: f[0], Work: "w-" + set,
 		Health: OneOf(Healths, f[1], "Unknown"), Sync: f[2],
 	}}

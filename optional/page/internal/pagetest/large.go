@@ -115,7 +115,7 @@ func revision(of string) string {
 // undelivered returns Applications of every state.
 func undelivered(clusters int, now time.Time) (all []*model.App) {
 	add := func(state model.State, namespace, set, cluster, message string, age time.Duration) {
-		all = append(all, Undelivered(model.Facts{
+		all = append(all, Undelivered(model.AppFields{
 			Namespace: namespace, Name: set + "-" + cluster, Set: set, Cluster: cluster, State: state, Message: message, Since: now.Add(-age),
 		}))
 	}
@@ -125,7 +125,7 @@ func undelivered(clusters int, now time.Time) (all []*model.App) {
 	add(model.Held, "team-checkout", "checkout-legacy", cluster(0), contract.WithdrawalHeld+": 18 of 20 deliveries of ApplicationSet team-checkout/checkout-legacy would be withdrawn within 10m and the limit is 10; to go ahead, annotate the ApplicationSet", 12*time.Minute)
 	last := cluster(clusters - 1)
 	add(model.Paused, "team-checkout", "checkout-cache", last, "paused by ManagedCluster "+last+" until 2026-11-23T06:00:00Z: 2 changes wait", 26*time.Hour)
-	return append(all, Undelivered(model.Facts{
+	return append(all, Undelivered(model.AppFields{
 		Namespace: "team-pricing", Name: "pricing-edge", Set: "pricing-edge", Cluster: cluster(0), State: model.Rendered, Health: "Healthy", Sync: "Synced",
 	}))
 }

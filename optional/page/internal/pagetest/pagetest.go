@@ -30,7 +30,7 @@ type Row struct {
 
 // App returns the Application of a row. It is healthy and synced unless the row has other values.
 func App(set types.NamespacedName, r Row) *model.App {
-	a := &model.App{Conditions: r.Conditions, Facts: model.Facts{
+	a := &model.App{Conditions: r.Conditions, AppFields: model.AppFields{
 		Namespace: set.Namespace, Name: r.Name, Set: set.Name, Cluster: r.Cluster, Work: r.Name + "-1a2b3",
 		Health: cmp.Or(r.Health, "Healthy"), Sync: cmp.Or(r.Sync, "Synced"), Revision: r.Revision, Phase: r.Phase,
 		Stale: slices.ContainsFunc(r.Conditions, func(c v1alpha1.Condition) bool { return c.Type == model.Unreachable }),
@@ -42,9 +42,9 @@ func App(set types.NamespacedName, r Row) *model.App {
 }
 
 // Undelivered returns an Application with a state.
-func Undelivered(f model.Facts) *model.App {
+func Undelivered(f model.AppFields) *model.App {
 	f.Health, f.Sync = cmp.Or(f.Health, "Unknown"), cmp.Or(f.Sync, "Unknown")
-	return &model.App{Facts: f}
+	return &model.App{AppFields: f}
 }
 
 // Available returns an available ManagedCluster.

@@ -52,7 +52,7 @@ func TestPages_escapeHostileText(t *testing.T) {
 		Conditions: []v1alpha1.Condition{{Type: hostile, Message: hostile}},
 	})
 	w.fleet.SetCluster(model.Cluster{Cluster: status.Cluster{Name: "eu-1", Exists: true, Message: hostile}})
-	w.fleet.Put(pagetest.Undelivered(model.Facts{Namespace: "team-a", Name: hostile, Cluster: hostile, Set: hostile, State: model.Refused, Message: hostile}))
+	w.fleet.Put(pagetest.Undelivered(model.AppFields{Namespace: "team-a", Name: hostile, Cluster: hostile, Set: hostile, State: model.Refused, Message: hostile}))
 	app := "/apps/team-a/" + url.PathEscape("shop"+strings.SplitN(hostile, "/", 2)[0])
 	for _, path := range append(slices.Clone(paths), "/apps?q="+url.QueryEscape(hostile[:60]), "/clusters/eu-1", app, "/login?to="+url.QueryEscape(hostile)) {
 		a := w.get(path, "all")

@@ -60,7 +60,7 @@ func newWorld(t *testing.T, changes ...func(*Options)) *world {
 		w.fleet.SetCluster(available(c, map[string]string{"us-1": "https://argocd.us-1.example.com"}[c]))
 	}
 	w.put("team-a", "shop", pagetest.Row{Name: "shop-us-1", Cluster: "us-1", Health: "Missing", Sync: "OutOfSync", Conditions: quota("shop-us-1")})
-	w.fleet.Put(pagetest.Undelivered(model.Facts{Namespace: "team-a", Name: "audit-eu-1", Cluster: "eu-1", State: model.Refused, Message: "no PlacementDecision", Since: noon.Add(-time.Minute)}))
+	w.fleet.Put(pagetest.Undelivered(model.AppFields{Namespace: "team-a", Name: "audit-eu-1", Cluster: "eu-1", State: model.Refused, Message: "no PlacementDecision", Since: noon.Add(-time.Minute)}))
 	o := Options{
 		Fleet: w.fleet, Identity: w.tokens, Synced: func() bool { return true }, Resources: pagetest.Resources,
 		Leases: func() []model.Lease {

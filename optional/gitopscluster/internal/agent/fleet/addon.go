@@ -22,7 +22,7 @@ import (
 
 // ensureAddOn creates or updates the add-on and its registrations. taken names another client that
 // owns an object of that name.
-func (f *Fleet) ensureAddOn(ctx context.Context, w agent.Wanted) (a *addonv1alpha1.ManagedClusterAddOn, taken string, err error) {
+func (f *Fleet) ensureAddOn(ctx context.Context, w agent.Desired) (a *addonv1alpha1.ManagedClusterAddOn, taken string, err error) {
 	want := agent.AddOn(w)
 	if a, err = find(ctx, f, w.Cluster, agent.AddOnName, &addonv1alpha1.ManagedClusterAddOn{}); err != nil {
 		return nil, "", err
@@ -47,14 +47,14 @@ func (f *Fleet) ensureAddOn(ctx context.Context, w agent.Wanted) (a *addonv1alph
 }
 
 // register sets the add-on's status that the registration agent reads.
-func (f *Fleet) register(ctx context.Context, a *addonv1alpha1.ManagedClusterAddOn, w agent.Wanted) error {
+func (f *Fleet) register(ctx context.Context, a *addonv1alpha1.ManagedClusterAddOn, w agent.Desired) error {
 	if registered(a, w) {
 		return nil
 	}
 	return f.patchStatus(ctx, a, map[string]any{"namespace": w.AgentNamespace, "registrations": agent.Registrations(w), "healthCheck": agent.HealthCheck()})
 }
 
-func registered(a *addonv1alpha1.ManagedClusterAddOn, w agent.Wanted) bool {
+func registered(a *addonv1alpha1.ManagedClusterAddOn, w agent.Desired) bool {
 	return a.Status.Namespace == w.AgentNamespace && equality.Semantic.DeepEqual(a.Status.Registrations, agent.Registrations(w)) &&
 		a.Status.HealthCheck == agent.HealthCheck()
 }

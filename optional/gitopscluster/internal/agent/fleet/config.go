@@ -47,7 +47,7 @@ func management(ctx context.Context, objects client.Reader) (*addonv1alpha1.Clus
 // configure applies the add-on's configuration to a desired agent. If the configuration has no
 // registries, it applies the registries of the cluster. reason and problem describe an invalid
 // value.
-func (f *Fleet) configure(ctx context.Context, w *agent.Wanted, cluster *clusterv1.ManagedCluster, addOn *addonv1alpha1.ManagedClusterAddOn) (reason, problem string, err error) {
+func (f *Fleet) configure(ctx context.Context, w *agent.Desired, cluster *clusterv1.ManagedCluster, addOn *addonv1alpha1.ManagedClusterAddOn) (reason, problem string, err error) {
 	if w.Image == "" {
 		return agent.ReasonImageUnknown, "the image of the principal is not known, and an agent of another version would be refused; let gitopscluster read the principal's Deployment", nil
 	}

@@ -21,12 +21,12 @@ import (
 
 // Ensure creates or updates the add-on and the work of one managed cluster, and returns the state
 // of the agent. A State with a reason needs a person. The caller retries after an error.
-func (f *Fleet) Ensure(ctx context.Context, w agent.Wanted) (agent.State, error) {
+func (f *Fleet) Ensure(ctx context.Context, w agent.Desired) (agent.State, error) {
 	cluster, err := f.cluster(ctx, w.Cluster)
 	if err != nil {
 		return agent.State{}, err
 	}
-	seen := agent.Seen{Cluster: status.ClusterOf(w.Cluster, cluster)}
+	seen := agent.Existing{Cluster: status.ClusterOf(w.Cluster, cluster)}
 	taken, err := f.managed(ctx)
 	if err != nil || taken != "" {
 		return blocked(agent.ReasonAddOnNameTaken, taken), err

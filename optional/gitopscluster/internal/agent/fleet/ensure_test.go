@@ -71,7 +71,7 @@ func TestEnsure_createsAddOnAndWork(t *testing.T) {
 func TestPlan(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
-	plan := func(change func(*agent.Wanted)) (verbs []string) {
+	plan := func(change func(*agent.Desired)) (verbs []string) {
 		w := *r.wanted
 		change(&w)
 		before := r.writes.Load()
@@ -86,13 +86,13 @@ func TestPlan(t *testing.T) {
 	}
 	const work, addOn = "ManifestWork %s/mci-argocd-agent", "ManagedClusterAddOn %s/mci-argocd-agent"
 	for name, c := range map[string]struct {
-		change func(*agent.Wanted)
+		change func(*agent.Desired)
 		want   []string
 	}{
-		"nothing":    {func(*agent.Wanted) {}, nil},
-		"image":      {func(w *agent.Wanted) { w.Image = "other" }, []string{fmt.Sprintf("patch "+work, r.name)}},
-		"generation": {func(w *agent.Wanted) { w.Generation = 9 }, []string{fmt.Sprintf("patch "+addOn, r.name)}},
-		"new":        {func(w *agent.Wanted) { w.Cluster = "elsewhere" }, []string{"create ManagedClusterAddOn elsewhere/mci-argocd-agent", "create ManifestWork elsewhere/mci-argocd-agent"}},
+		"nothing":    {func(*agent.Desired) {}, nil},
+		"image":      {func(w *agent.Desired) { w.Image = "other" }, []string{fmt.Sprintf("patch "+work, r.name)}},
+		"generation": {func(w *agent.Desired) { w.Generation = 9 }, []string{fmt.Sprintf("patch "+addOn, r.name)}},
+		"new":        {func(w *agent.Desired) { w.Cluster = "elsewhere" }, []string{"create ManagedClusterAddOn elsewhere/mci-argocd-agent", "create ManifestWork elsewhere/mci-argocd-agent"}},
 	} {
 		if got := plan(c.change); !slices.Equal(got, c.want) {
 			t.Errorf("%s: the plan is %q, want %q", name, got, c.want)
@@ -135,7 +135,7 @@ func TestRenewal_restartsTheAgentOnce(t *testing.T) {
 	r := newRig(t)
 	r.connect(certificate(t, r.name, "g1"))
 	generation := r.work().Generation
-	r.want(func(w *agent.Wanted) { w.Generation = 2 })
+	r.want(func(w *agent.Desired) { w.Generation = 2 })
 	testkit.Eventually(t, "the registration of the next generation", func() error {
 		if diff := cmp.Diff(agent.Registrations(*r.wanted), r.addOn().Status.Registrations); diff != "" {
 			return errors.New(diff)
@@ -159,7 +159,7 @@ func TestRenewal_restartsTheAgentOnce(t *testing.T) {
 func TestEnsure_followsTheDesiredState(t *testing.T) {
 	r := newRig(t)
 	r.connect(certificate(t, r.name, "g1"))
-	r.want(func(w *agent.Wanted) { w.Image = "quay.io/argoprojlabs/argocd-agent:v0.9.1" })
+	r.want(func(w *agent.Desired) { w.Image = "quay.io/argoprojlabs/argocd-agent:v0.9.1" })
 	r.await("the old image to be missed", func(s agent.State) bool { return s.Reason == agent.ReasonWorkNotApplied })
 	testkit.EditStatus(t, hub.client, r.work(), func(w *workv1.ManifestWork) { w.Status.Conditions[0].ObservedGeneration = w.Generation })
 	r.await("the version to differ", func(s agent.State) bool { return s.Reason == agent.ReasonVersionMismatch && !s.Connected })
@@ -178,7 +178,7 @@ func TestEnsure_followsTheDesiredState(t *testing.T) {
 	r.await("the annotation to be refused", func(s agent.State) bool {
 		return s.Reason == agent.ReasonImageUnknown && strings.Contains(s.Message, clusterv1.ClusterImageRegistriesAnnotationKey)
 	})
-	r.want(func(w *agent.Wanted) { w.Manifests = [][]byte{[]byte("{")} })
+	r.want(func(w *agent.Desired) { w.Manifests = [][]byte{[]byte("{")} })
 	testkit.Edit(t, hub.client, r.cluster(), func(c *clusterv1.ManagedCluster) { c.Annotations = nil })
 	r.await("the manifests to be refused", func(s agent.State) bool { return s.Reason == agent.ReasonBadManifests })
 }
@@ -221,7 +221,7 @@ func TestEnsure_keepsForeignObjects(t *testing.T) {
 			o.SetLabels(map[string]string{agent.OwnedLabel: "true"})
 			r.create(o)
 			foreign := o.GetResourceVersion()
-			r.want(func(w *agent.Wanted) { *w = someWanted(r) })
+			r.want(func(w *agent.Desired) { *w = someWanted(r) })
 			r.start()
 			r.await("the name to be taken", func(s agent.State) bool {
 				return s.Reason == agent.ReasonAddOnNameTaken && strings.Contains(s.Message, what+" "+r.name+"/"+agent.AddOnName)
@@ -240,8 +240,8 @@ func TestEnsure_keepsForeignObjects(t *testing.T) {
 }
 
 // someWanted returns the settings that a rig begins with.
-func someWanted(r *rig) agent.Wanted {
-	return agent.Wanted{
+func someWanted(r *rig) agent.Desired {
+	return agent.Desired{
 		Cluster: r.name, AgentNamespace: "argocd", ArgoNamespace: "argocd", Mode: agent.ModeManaged, Address: "a.example.com", Port: 443,
 		Image: "image:v0.9.0", CABundle: certificate(r.t, "ca", ""), Generation: 1,
 	}

@@ -195,7 +195,7 @@ func TestLeave_stopsWhenTheClusterIsSelectedAgain(t *testing.T) {
 	before := *r.wanted
 	r.leave(false)
 	r.waitsWith("Secret " + agent.ClientSecretName)
-	r.want(func(w *agent.Wanted) { *w = before })
+	r.want(func(w *agent.Desired) { *w = before })
 	testkit.Eventually(t, "the look to go", func() error {
 		if _, found := stored(r, agent.LeavingWorkName, &workv1.ManifestWork{}); found {
 			return errors.New("it is there")

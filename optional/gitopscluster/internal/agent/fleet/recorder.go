@@ -19,7 +19,7 @@ import (
 
 // Plan is [Fleet.Ensure] without writes. It returns the state and, once for each object, the writes
 // that Ensure would make.
-func (f *Fleet) Plan(ctx context.Context, w agent.Wanted) (agent.State, []agent.Write, error) {
+func (f *Fleet) Plan(ctx context.Context, w agent.Desired) (agent.State, []agent.Write, error) {
 	kept := &recorder{Client: f.client}
 	dry := *f
 	dry.client = kept

@@ -20,7 +20,7 @@ import (
 
 // State returns the same state as [Fleet.Ensure]. It reads caches only and writes nothing. addOn and
 // work are the cluster's objects with our label, or nil.
-func (f *Fleet) State(ctx context.Context, w agent.Wanted, addOn *addonv1alpha1.ManagedClusterAddOn, work *workv1.ManifestWork) (agent.State, error) {
+func (f *Fleet) State(ctx context.Context, w agent.Desired, addOn *addonv1alpha1.ManagedClusterAddOn, work *workv1.ManifestWork) (agent.State, error) {
 	taken, err := f.managed(ctx)
 	if err == nil && taken == "" && addOn == nil {
 		taken, err = foreignAddOn(ctx, f.clusters, w.Cluster)
@@ -45,7 +45,7 @@ func (f *Fleet) State(ctx context.Context, w agent.Wanted, addOn *addonv1alpha1.
 			return blocked(agent.ReasonBadManifests, err.Error()), nil
 		}
 	}
-	return agent.StateOf(w, agent.Seen{Cluster: status.ClusterOf(w.Cluster, cluster), AddOn: addOn, Work: work}, f.now())
+	return agent.StateOf(w, agent.Existing{Cluster: status.ClusterOf(w.Cluster, cluster), AddOn: addOn, Work: work}, f.now())
 }
 
 // foreignAddOn returns a message if another client has created the add-on of a cluster. from has to be

@@ -70,7 +70,7 @@ type rig struct {
 	fleet  *Fleet
 
 	mu        sync.Mutex
-	wanted    *agent.Wanted // nil if the agent has to be removed
+	wanted    *agent.Desired // nil if the agent has to be removed
 	abandoned bool
 	state     agent.State
 	done      bool
@@ -84,7 +84,7 @@ func newRig(t *testing.T) *rig {
 	r.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.name}})
 	r.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: r.name}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}})
 	r.available(metav1.ConditionTrue)
-	r.wanted = &agent.Wanted{
+	r.wanted = &agent.Desired{
 		Cluster: r.name, Owner: types.NamespacedName{Namespace: "argocd", Name: "fleet"}, ArgoNamespace: "argocd", AgentNamespace: "argocd",
 		Mode: agent.ModeManaged, Address: "principal.example.com", Port: 443, Image: "quay.io/argoprojlabs/argocd-agent:v0.9.0",
 		CABundle: certificate(t, "ca", ""), Generation: 1,
@@ -141,10 +141,10 @@ func (r *rig) reconcile(ctx context.Context, f *Fleet, name string) (err error) 
 }
 
 // want changes the desired agent and triggers a reconciliation.
-func (r *rig) want(change func(*agent.Wanted)) {
+func (r *rig) want(change func(*agent.Desired)) {
 	r.t.Helper()
 	r.mu.Lock()
-	w := agent.Wanted{}
+	w := agent.Desired{}
 	if r.wanted != nil {
 		w = *r.wanted
 	}

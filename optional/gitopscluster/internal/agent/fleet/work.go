@@ -24,7 +24,7 @@ import (
 
 // ensureWork creates or updates the work. taken names another client that owns an object of that
 // name.
-func (f *Fleet) ensureWork(ctx context.Context, w agent.Wanted, addOn *addonv1alpha1.ManagedClusterAddOn) (work *workv1.ManifestWork, taken string, err error) {
+func (f *Fleet) ensureWork(ctx context.Context, w agent.Desired, addOn *addonv1alpha1.ManagedClusterAddOn) (work *workv1.ManifestWork, taken string, err error) {
 	if work, err = find(ctx, f, w.Cluster, agent.WorkName, &workv1.ManifestWork{}); err != nil {
 		return nil, "", err
 	}

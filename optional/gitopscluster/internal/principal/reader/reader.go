@@ -60,25 +60,25 @@ func Caches(namespaces []string) map[client.Object]cache.ByObject {
 }
 
 // Read returns the existing objects in the hub's Argo CD namespace.
-func (r *Reader) Read(ctx context.Context, namespace string) (principal.Seen, error) {
+func (r *Reader) Read(ctx context.Context, namespace string) (principal.Existing, error) {
 	var services corev1.ServiceList
 	if err := r.cached.List(ctx, &services, client.InNamespace(namespace)); err != nil {
-		return principal.Seen{}, fmt.Errorf("list Services in %s: %w", namespace, err)
+		return principal.Existing{}, fmt.Errorf("list Services in %s: %w", namespace, err)
 	}
 	var deployments appsv1.DeploymentList
 	if err := r.cached.List(ctx, &deployments, client.InNamespace(namespace)); err != nil {
-		return principal.Seen{}, fmt.Errorf("list Deployments in %s: %w", namespace, err)
+		return principal.Existing{}, fmt.Errorf("list Deployments in %s: %w", namespace, err)
 	}
 	params := map[string]map[string]string{}
 	for _, name := range principal.ParamsOf(deployments.Items) {
 		config := &corev1.ConfigMap{}
 		if err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, config); client.IgnoreNotFound(err) != nil {
-			return principal.Seen{}, fmt.Errorf("get ConfigMap %s/%s: %w", namespace, name, err)
+			return principal.Existing{}, fmt.Errorf("get ConfigMap %s/%s: %w", namespace, name, err)
 		}
 		params[name] = config.Data
 	}
 	routes, err := r.routes(ctx, namespace)
-	return principal.Seen{Services: services.Items, Deployments: deployments.Items, Params: params, Routes: routes}, err
+	return principal.Existing{Services: services.Items, Deployments: deployments.Items, Params: params, Routes: routes}, err
 }
 
 // routes lists OpenShift's Routes. A hub without them is not read again soon.

@@ -70,7 +70,7 @@ func TestRead_followsTheHub(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return check(principal.Find(principal.Wanted{Namespace: "argocd"}, seen))
+			return check(principal.Find(principal.Requirements{Namespace: "argocd"}, seen))
 		})
 	}
 	at := func(address, source string) func(principal.Found, []principal.Problem) error {
@@ -137,7 +137,7 @@ func TestRead_followsTheHub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named, problems := principal.Find(principal.Wanted{Namespace: "argocd", Service: "other"}, seen)
+	named, problems := principal.Find(principal.Requirements{Namespace: "argocd", Service: "other"}, seen)
 	if named.Service != "other" || len(problems) == 0 {
 		t.Errorf("a Service of any name may be named in a spec: found %+v, problems %v", named, problems)
 	}

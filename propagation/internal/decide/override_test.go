@@ -15,7 +15,7 @@ func TestParseOverride(t *testing.T) {
 	at := func(d time.Duration) string { return day.Add(d).Format(time.RFC3339) }
 	for _, c := range []struct {
 		reason, value string
-		want          Word
+		want          Effect
 		refused       string
 	}{
 		{reason: "no annotation", value: ""},
@@ -32,8 +32,8 @@ func TestParseOverride(t *testing.T) {
 		{reason: "no time", value: "approve until tomorrow", want: Hold, refused: `"tomorrow" is no time`},
 	} {
 		got, err := ParseOverride(c.value, "namespace team", day)
-		if got.Word != c.want || (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused) {
-			t.Errorf("%s: %q is %q, %v; want %q, %q", c.reason, c.value, got.Word, err, c.want, c.refused)
+		if got.Effect != c.want || (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s: %q is %q, %v; want %q, %q", c.reason, c.value, got.Effect, err, c.want, c.refused)
 		}
 		if err != nil && !strings.Contains(err.Error(), `"undo until <time>"`) {
 			t.Errorf("%s: the remedy is missing: %v", c.reason, err)
@@ -42,19 +42,19 @@ func TestParseOverride(t *testing.T) {
 }
 
 func TestStrongest(t *testing.T) {
-	approve, hold, undo := Override{Word: Approve}, Override{Word: Hold}, Override{Word: Undo}
+	approve, hold, undo := Override{Effect: Approve}, Override{Effect: Hold}, Override{Effect: Undo}
 	for _, c := range []struct {
 		reason string
 		of     []Override
-		want   Word
+		want   Effect
 	}{
 		{"nobody has decided", []Override{{}, {}}, None},
 		{"an approval", []Override{{}, approve}, Approve},
 		{"a hold wins over an approval", []Override{approve, hold}, Hold},
 		{"undo holds, too", []Override{hold, undo, approve}, Undo},
 	} {
-		if got := Strongest(c.of...); got.Word != c.want {
-			t.Errorf("%s: %q", c.reason, got.Word)
+		if got := Strongest(c.of...); got.Effect != c.want {
+			t.Errorf("%s: %q", c.reason, got.Effect)
 		}
 	}
 }

@@ -18,10 +18,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Facts are the content of a ManifestWork's status, without the state of its cluster. They are
+// WorkStatus is the content of a ManifestWork's status, without the state of its cluster. It is
 // small enough to keep one for every work of a fleet, and sufficient if only the cluster changes.
 // The zero value is for a work without any report.
-type Facts struct {
+type WorkStatus struct {
 	// texts are shared by all works with the same report.
 	texts unique.Handle[texts]
 	// revisions has the last compared revisions in the form of [list]. The revisions of the last
@@ -58,7 +58,7 @@ const separator = "\x00"
 
 // Read returns the facts of a ManifestWork and does not change it. The work may be trimmed by
 // [Trim]. All values have the same limits as there.
-func Read(work *workv1.ManifestWork) Facts {
+func Read(work *workv1.ManifestWork) WorkStatus {
 	o := Nothing()
 	manifest := application(work)
 	if manifest != nil {
@@ -74,7 +74,7 @@ func Read(work *workv1.ManifestWork) Facts {
 	if c := unreadable(manifest); c != nil {
 		t.unreadable = reason(c.Message, c.Reason)
 	}
-	f := Facts{
+	f := WorkStatus{
 		reported:  o.Reported,
 		startedAt: seconds(o.Operation.StartedAt), finishedAt: seconds(o.Operation.FinishedAt),
 	}
@@ -101,7 +101,7 @@ func Read(work *workv1.ManifestWork) Facts {
 	return f
 }
 
-func (f *Facts) words() texts {
+func (f *WorkStatus) words() texts {
 	if f.texts == (unique.Handle[texts]{}) {
 		return texts{health: argocd.HealthUnknown, sync: argocd.SyncUnknown}
 	}
@@ -110,13 +110,13 @@ func (f *Facts) words() texts {
 
 // Operation returns the last operation that the managed cluster has reported. Without a phase there
 // is none.
-func (f *Facts) Operation() contract.OperationFeedback {
+func (f *WorkStatus) Operation() contract.OperationFeedback {
 	t := f.words()
 	return contract.OperationFeedback{Phase: t.phase, StartedAt: text(f.startedAt), FinishedAt: text(f.finishedAt), Message: t.operationMessage}
 }
 
 // observation returns the observation that the managed cluster reports.
-func (f *Facts) observation() Observation {
+func (f *WorkStatus) observation() Observation {
 	t := f.words()
 	o := Observation{
 		Health: t.health, HealthMessage: t.healthMessage, Sync: t.sync,
@@ -183,7 +183,7 @@ func reason(message, reason string) string {
 }
 
 // Observe returns the observation of the Application for a state of its cluster.
-func (f *Facts) Observe(cluster Cluster) Observation {
+func (f *WorkStatus) Observe(cluster Cluster) Observation {
 	o, t := f.observation(), f.words()
 	switch {
 	case !cluster.Available:
@@ -211,7 +211,7 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 
 // SameComparison reports whether earlier facts are about the same comparison of the managed
 // cluster's Argo CD, by its time.
-func (f *Facts) SameComparison(before *Facts) bool { return f.reconciledAt == before.reconciledAt }
+func (f *WorkStatus) SameComparison(before *WorkStatus) bool { return f.reconciledAt == before.reconciledAt }
 
 const pendingWords = " has not reported on the last change yet"
 
@@ -226,7 +226,7 @@ func ShowsReason(status []byte) bool {
 // Repeats reports whether Argo CD on the managed cluster has reported nothing new since earlier
 // facts of the same ManifestWork: all its texts and times are equal. The times of the agent's
 // conditions do not count, because they also change when the agent applies the work again.
-func (f *Facts) Repeats(before *Facts) bool {
+func (f *WorkStatus) Repeats(before *WorkStatus) bool {
 	a, b := f.words(), before.words()
 	a.failure, a.unreadable, b.failure, b.unreadable = "", "", "", ""
 	return a == b && f.reported == before.reported && f.revisions == before.revisions && f.synced == before.synced && f.startedAt == before.startedAt && f.finishedAt == before.finishedAt &&

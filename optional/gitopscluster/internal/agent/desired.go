@@ -12,8 +12,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 )
 
-// Wanted is the desired agent on one managed cluster.
-type Wanted struct {
+// Desired is the desired agent on one managed cluster.
+type Desired struct {
 	Cluster string
 	// Owner is the GitOpsCluster.
 	Owner types.NamespacedName

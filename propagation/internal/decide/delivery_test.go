@@ -239,11 +239,11 @@ func TestDecide_findsTheOwnerOfAnIdentity(t *testing.T) {
 		s := newScene()
 		s.app.CreationTimestamp = metav1.NewTime(noon)
 		s.Rivals = c.others
-		w := &wish{d: newDecision(s.Facts), app: s.app, identity: payload.DeliveredName(s.app)}
+		w := &delivery{e: newEvaluation(s.Facts), app: s.app, identity: payload.DeliveredName(s.app)}
 		if c.mine {
 			s.delivered("w")
-			w.d = newDecision(s.Facts)
-			w.current = w.d.subjects[0]
+			w.e = newEvaluation(s.Facts)
+			w.current = w.e.subjects[0]
 		}
 		if best, taken := w.holder(w.current); taken != (c.want != "") || best.Key.Name != c.want {
 			t.Errorf("%s: %s: got %q (%t)", name, c.reason, best.Key.Name, taken)

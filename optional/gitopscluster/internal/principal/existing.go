@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Seen has the objects in the hub's Argo CD namespace.
-type Seen struct {
+// Existing has the objects in the hub's Argo CD namespace.
+type Existing struct {
 	Services    []corev1.Service
 	Routes      []Route
 	Deployments []appsv1.Deployment

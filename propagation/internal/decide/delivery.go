@@ -17,9 +17,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// wish is the desired delivery of a living Application.
-type wish struct {
-	d        *decision
+// delivery is the desired delivery of a living Application.
+type delivery struct {
+	e        *evaluation
 	app      *argocd.Application
 	identity types.NamespacedName
 	// current is the work that delivers the Application to its target, or nil.
@@ -27,41 +27,41 @@ type wish struct {
 }
 
 // follow decides about the works that may stay where they are.
-func (w *wish) follow() {
+func (d *delivery) follow() {
 	switch {
-	case w.app.DeletionTimestamp != nil:
-		w.d.outcome.deleting = true
-		w.d.end(Deleting)
+	case d.app.DeletionTimestamp != nil:
+		d.e.outcome.deleting = true
+		d.e.end(Deleting)
 		return
-	case off(w.d.facts) != nil:
-		w.d.outcome.off, w.d.outcome.refusal = true, off(w.d.facts)
-		w.d.end(TurnedOff)
-		return
-	}
-	if w.d.outcome.refusal = refused(w.d.facts); w.d.outcome.refusal != nil {
+	case off(d.e.facts) != nil:
+		d.e.outcome.off, d.e.outcome.refusal = true, off(d.e.facts)
+		d.e.end(TurnedOff)
 		return
 	}
-	w.mend()
-	w.current = w.find()
-	if w.d.outcome.refusal = w.observesDelivered(); w.d.outcome.refusal != nil {
+	if d.e.outcome.refusal = refused(d.e.facts); d.e.outcome.refusal != nil {
 		return
 	}
-	if w.taken() {
+	d.mend()
+	d.current = d.find()
+	if d.e.outcome.refusal = d.observesDelivered(); d.e.outcome.refusal != nil {
 		return
 	}
-	if own := w.ending(); own != nil && w.current == nil {
-		w.d.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
+	if d.taken() {
+		return
+	}
+	if own := d.ending(); own != nil && d.current == nil {
+		d.e.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", own.work.Namespace, own.work.Name)
 	} else {
-		w.write()
+		d.write()
 	}
-	w.leaveFormer()
+	d.leaveFormer()
 }
 
 // find returns the work that delivers the Application to its target, or nil.
-func (w *wish) find() *subject {
-	kept := slices.DeleteFunc(w.d.kept(), func(s *subject) bool { return !s.fate.Own })
-	current := payload.CurrentWork(w.app, cachedWorks(kept))
+func (d *delivery) find() *subject {
+	kept := slices.DeleteFunc(d.e.kept(), func(s *subject) bool { return !s.fate.Own })
+	current := payload.CurrentWork(d.app, cachedWorks(kept))
 	for _, s := range kept {
 		if s.work.Work == current {
 			return s
@@ -71,14 +71,14 @@ func (w *wish) find() *subject {
 }
 
 // wanted reports whether a subject is a work of this Application with the desired identity.
-func (w *wish) wanted(s *subject) bool {
-	return s.fate.Own && payload.IsCurrent(w.app, s.work.Work)
+func (d *delivery) wanted(s *subject) bool {
+	return s.fate.Own && payload.IsCurrent(d.app, s.work.Work)
 }
 
 // ending returns an own work of the desired identity that is being removed, or nil.
-func (w *wish) ending() *subject {
-	for _, s := range w.d.subjects {
-		if (s.fate.Act == End || s.fate.Act == Leave) && w.wanted(s) {
+func (d *delivery) ending() *subject {
+	for _, s := range d.e.subjects {
+		if (s.fate.Act == End || s.fate.Act == Leave) && d.wanted(s) {
 			return s
 		}
 	}
@@ -88,32 +88,32 @@ func (w *wish) ending() *subject {
 // mend keeps the desired work if it would be removed only for the AppProject that it carries. The
 // next write replaces that AppProject. If no write follows, mend keeps the work for one more grace
 // period.
-func (w *wish) mend() {
-	for _, s := range w.d.subjects {
+func (d *delivery) mend() {
+	for _, s := range d.e.subjects {
 		t := s.fate
 		since, only := t.Clocks[ProjectNotAllowed], len(t.Clocks) == 1
-		if t.Act != End || t.Why != ProjectNotAllowed || !only || !w.wanted(s) || payload.Observes(w.app) {
+		if t.Act != End || t.Why != ProjectNotAllowed || !only || !d.wanted(s) || payload.Observes(d.app) {
 			continue
 		}
-		if w.d.facts.Now.Sub(since) < 2*w.d.facts.Settings.BindingGrace && s.paused(Deliver).Word == "" && !w.unwritable() {
+		if d.e.facts.Now.Sub(since) < 2*d.e.facts.Settings.BindingGrace && s.paused(Deliver).Mode == "" && !d.unwritable() {
 			t.Act, t.Due = Keep, false
 		}
 	}
 }
 
 // unwritable reports whether the desired work cannot be written.
-func (w *wish) unwritable() bool {
-	w.current = w.first()
-	_, refusal := w.want().build()
-	_, taken := w.holder(w.current)
-	w.current = nil
-	return refusal != nil || taken || tooLarge(omitted(w.app), w.d.facts.Settings) != nil
+func (d *delivery) unwritable() bool {
+	d.current = d.first()
+	_, refusal := d.desired().build()
+	_, taken := d.holder(d.current)
+	d.current = nil
+	return refusal != nil || taken || tooLarge(omitted(d.app), d.e.facts.Settings) != nil
 }
 
 // first returns a work of the desired identity, even if its removal is planned.
-func (w *wish) first() *subject {
-	for _, s := range w.d.subjects {
-		if s.fate.Act != Leave && w.wanted(s) {
+func (d *delivery) first() *subject {
+	for _, s := range d.e.subjects {
+		if s.fate.Act != Leave && d.wanted(s) {
 			return s
 		}
 	}
@@ -122,11 +122,11 @@ func (w *wish) first() *subject {
 
 // observesDelivered refuses to observe an Application that a work of the same hub Application
 // delivers. The agent owns what it has applied, and would remove it when the work only reads.
-func (w *wish) observesDelivered() *policy.Decision {
-	if !payload.Observes(w.app) {
+func (d *delivery) observesDelivered() *policy.Decision {
+	if !payload.Observes(d.app) {
 		return nil
 	}
-	for _, s := range w.d.subjects {
+	for _, s := range d.e.subjects {
 		if s.fate.Own && !s.terminating() && !s.observes() {
 			return policy.Refuse(policy.ReasonInvalidTarget,
 				"annotation %s is %s, but the Application is delivered to cluster %q (ManifestWork %s); remove the annotation; to observe the workload, first hand it over: set annotation %s to %s, then delete this Application and create it again",
@@ -139,12 +139,12 @@ func (w *wish) observesDelivered() *policy.Decision {
 // holder returns the rival that owns the desired identity. A rival with a delivery comes before a
 // rival without one. Otherwise the older Application comes first. A delivery without an Application
 // has to be removed first.
-func (w *wish) holder(current *subject) (best Rival, taken bool) {
-	me := Rival{UID: w.app.UID, Created: w.app.CreationTimestamp.Time}
+func (d *delivery) holder(current *subject) (best Rival, taken bool) {
+	me := Rival{UID: d.app.UID, Created: d.app.CreationTimestamp.Time}
 	if current != nil {
 		me.Copy = current.work.Name
 	}
-	for _, r := range w.d.facts.Rivals {
+	for _, r := range d.e.facts.Rivals {
 		holds := r.Copy != "" && me.Copy == "" || r.Wants && (r.Copy != "") == (me.Copy != "") && older(r, me)
 		if holds && (!taken || precedes(r, best)) {
 			best, taken = r, true
@@ -175,31 +175,31 @@ func precedes(a, b Rival) bool {
 
 // taken refuses a desired identity that another Application owns. The Application's own copy is
 // removed once the owner's copy is applied, so that no workload is lost.
-func (w *wish) taken() bool {
-	r, taken := w.holder(w.current)
+func (d *delivery) taken() bool {
+	r, taken := d.holder(d.current)
 	if !taken {
 		return false
 	}
-	cluster := w.app.Annotations[contract.ClusterAnnotation]
+	cluster := d.app.Annotations[contract.ClusterAnnotation]
 	if !r.Wants {
-		w.d.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
-			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, w.identity, r.Key, r.Copy)
+		d.e.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
+			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, d.identity, r.Key, r.Copy)
 		return true
 	}
-	w.d.outcome.refusal = policy.Refuse(policy.ReasonTaken,
+	d.e.outcome.refusal = policy.Refuse(policy.ReasonTaken,
 		"not delivered: Application %s already delivers %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
-		r.Key, w.identity, cluster, contract.AppNamespaceAnnotation)
-	if r.Waits == w.d.facts.Key {
-		w.d.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
+		r.Key, d.identity, cluster, contract.AppNamespaceAnnotation)
+	if r.Waits == d.e.facts.Key {
+		d.e.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: Application %s has %s on cluster %q and waits for what this Application has; give one of them a third namespace there with annotation %s first",
-			r.Key, w.identity, cluster, contract.AppNamespaceAnnotation)
+			r.Key, d.identity, cluster, contract.AppNamespaceAnnotation)
 	}
-	if w.current == nil {
+	if d.current == nil {
 		return true
 	}
-	w.d.plan.again(afterRefusal)
-	for _, s := range w.d.kept() {
-		if r.Applied && w.wanted(s) {
+	d.e.plan.again(afterRefusal)
+	for _, s := range d.e.kept() {
+		if r.Applied && d.wanted(s) {
 			s.endShared(Taken)
 		}
 	}
@@ -207,25 +207,25 @@ func (w *wish) taken() bool {
 }
 
 // runs reports whether the current work is applied and delivers, or observes, as desired.
-func (w *wish) runs() bool {
-	return w.current != nil && w.current.work.Applied == metav1.ConditionTrue && w.current.observes() == payload.Observes(w.app)
+func (d *delivery) runs() bool {
+	return d.current != nil && d.current.work.Applied == metav1.ConditionTrue && d.current.observes() == payload.Observes(d.app)
 }
 
 // leaveFormer removes the works of earlier targets and identities. It waits until the current work
 // is applied, so that there is no gap. A work that no agent has applied is removed at once.
-func (w *wish) leaveFormer() {
-	for _, s := range w.d.kept() {
-		if s == w.current {
+func (d *delivery) leaveFormer() {
+	for _, s := range d.e.kept() {
+		if s == d.current {
 			continue
 		}
-		there := s.work.Namespace == w.app.Annotations[contract.ClusterAnnotation]
+		there := s.work.Namespace == d.app.Annotations[contract.ClusterAnnotation]
 		switch {
 		case !s.work.Finalized && s.work.Applied == "":
 			s.endShared(NeverApplied)
-		case s.observes() && (w.runs() || payload.Observes(w.app)):
+		case s.observes() && (d.runs() || payload.Observes(d.app)):
 			s.endShared(Observed)
-		case !w.runs() || w.current.observes():
-		case there && payload.IsCurrent(w.app, s.work.Work):
+		case !d.runs() || d.current.observes():
+		case there && payload.IsCurrent(d.app, s.work.Work):
 			s.endShared(Replaced)
 		case there:
 			s.end(Renamed)
@@ -242,62 +242,62 @@ func cachedWorks(subjects []*subject) (list []*manifestcache.Work) {
 	return list
 }
 
-func (w *wish) want() *want {
-	n := &want{facts: &w.d.facts, app: w.app, mark: markOf(&w.d.facts, w.d.facts.Owner, payload.NoMark)}
-	if w.current != nil {
-		n.current, n.mark = w.current.work, w.current.mark()
+func (d *delivery) desired() *desiredWork {
+	n := &desiredWork{facts: &d.e.facts, app: d.app, mark: markOf(&d.e.facts, d.e.facts.Owner, payload.NoMark)}
+	if d.current != nil {
+		n.current, n.mark = d.current.work, d.current.mark()
 	}
 	return n
 }
 
 // write plans the desired work, unless it is too large, refused or paused.
-func (w *wish) write() {
-	n := w.want()
+func (d *delivery) write() {
+	n := d.desired()
 	n.plan()
-	w.d.outcome.refusal = tooLarge(omitted(w.app), w.d.facts.Settings)
+	d.e.outcome.refusal = tooLarge(omitted(d.app), d.e.facts.Settings)
 	built, refusal := n.build()
-	if w.d.outcome.refusal == nil {
-		w.d.outcome.refusal = refusal
+	if d.e.outcome.refusal == nil {
+		d.e.outcome.refusal = refusal
 	}
-	pause := pauseOn(&w.d.facts, w.d.facts.Target, w.d.facts.Owner, Deliver)
+	pause := pauseOn(&d.e.facts, d.e.facts.Target, d.e.facts.Owner, Deliver)
 	ends := n.step.Step == request.StepFinish || n.step.Step == request.StepDrop
 	switch {
-	case payload.Observes(w.app) && w.d.outcome.refusal == nil && pause.Word == "":
-	case w.d.outcome.refusal != nil:
-		if ends && w.current != nil { // its end does not depend on the refusal
-			w.d.plan.Request = &n.step
+	case payload.Observes(d.app) && d.e.outcome.refusal == nil && pause.Mode == "":
+	case d.e.outcome.refusal != nil:
+		if ends && d.current != nil { // its end does not depend on the refusal
+			d.e.plan.Request = &n.step
 		}
 		return
-	case pause.Word != "" && n.step.Step == request.StepFinish && n.facts.Request.Claim == "":
-		w.d.plan.Request = &n.step // this step writes no ManifestWork
+	case pause.Mode != "" && n.step.Step == request.StepFinish && n.facts.Request.Claim == "":
+		d.e.plan.Request = &n.step // this step writes no ManifestWork
 		return
-	case pause.Word != "":
-		w.d.outcome.delivers, w.d.outcome.pause, w.d.outcome.warnings = true, pause, n.warnings()
-		w.d.plan.Waits = w.waiting(n)
-		w.d.plan.again(n.after)
+	case pause.Mode != "":
+		d.e.outcome.delivers, d.e.outcome.pause, d.e.outcome.warnings = true, pause, n.warnings()
+		d.e.plan.Waits = d.waiting(n)
+		d.e.plan.again(n.after)
 		return
 	case ends || n.step.Step == request.StepClaim:
-		w.d.plan.Request = &n.step
+		d.e.plan.Request = &n.step
 		return
 	}
-	w.d.plan.RefreshDone = n.doneID
-	w.d.plan.again(n.after)
-	w.d.outcome.delivers, w.d.outcome.warnings = true, append(n.notes(), n.warnings()...)
-	w.d.plan.Write = &Write{Current: n.current, Inputs: n.inputs(n.step.Request), Want: built, Request: n.step}
-	if w.current != nil {
-		w.current.fate.Act = Rewrite
+	d.e.plan.RefreshDone = n.doneID
+	d.e.plan.again(n.after)
+	d.e.outcome.delivers, d.e.outcome.warnings = true, append(n.notes(), n.warnings()...)
+	d.e.plan.Write = &Write{Current: n.current, Inputs: n.inputs(n.step.Request), Desired: built, Request: n.step}
+	if d.current != nil {
+		d.current.fate.Act = Rewrite
 	}
 }
 
 // waiting counts the changes that a pause delays: removals of former works, a request, and a write
 // of the ManifestWork.
-func (w *wish) waiting(n *want) (count int) {
-	for _, s := range w.d.subjects {
-		if s != w.current && !s.terminating() && s.fate.Why == "" {
+func (d *delivery) waiting(n *desiredWork) (count int) {
+	for _, s := range d.e.subjects {
+		if s != d.current && !s.terminating() && s.fate.Why == "" {
 			count++
 		}
 	}
-	if w.current == nil {
+	if d.current == nil {
 		return count + 1
 	}
 	another := n.step.Step != request.StepSend && n.step.Step != request.StepHold || n.step.Replaced

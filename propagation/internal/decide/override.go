@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// Word is an operator's decision about removals.
-type Word string
+// Effect is the effect of an override on removals.
+type Effect string
 
 // The values are in rising order: if several overrides apply, the highest one counts.
 const (
-	None    Word = ""
-	Approve Word = "approve" // no limit
-	Hold    Word = "hold"    // nothing is removed
-	Undo    Word = "undo"    // as hold, and deleted Applications are released
+	None    Effect = ""
+	Approve Effect = "approve" // no limit
+	Hold    Effect = "hold"    // nothing is removed
+	Undo    Effect = "undo"    // as hold, and deleted Applications are released
 )
 
-func (w Word) rank() int {
-	return map[Word]int{Approve: 1, Hold: 2, Undo: 3}[w]
+func (e Effect) rank() int {
+	return map[Effect]int{Approve: 1, Hold: 2, Undo: 3}[e]
 }
 
-// Keeps reports whether the word holds all removals.
-func (w Word) Keeps() bool { return w == Hold || w == Undo }
+// Keeps reports whether the effect holds all removals.
+func (e Effect) Keeps() bool { return e == Hold || e == Undo }
 
 // These are the longest times until an override expires.
 const (
@@ -33,9 +33,9 @@ const (
 	longestHold     = 90 * 24 * time.Hour
 )
 
-// Override is a word with its expiry. An override with an invalid value has the zero time.
+// Override is an operator's decision about removals, with its expiry. An override with an invalid value has the zero time.
 type Override struct {
-	Word  Word
+	Effect  Effect
 	Until time.Time
 	// On names the object that has the annotation, in kubectl's form.
 	On string
@@ -47,14 +47,14 @@ type Override struct {
 func Strongest(overrides ...Override) Override {
 	var best Override
 	for _, r := range overrides {
-		if r.Word.rank() > best.Word.rank() {
+		if r.Effect.rank() > best.Effect.rank() {
 			best = r
 		}
 	}
 	return best
 }
 
-// ParseOverride parses the value of the annotation, "<word> until <RFC 3339>". An expired value is
+// ParseOverride parses the value of the annotation, "<effect> until <RFC 3339>". An expired value is
 // no override. An invalid value holds everything, and the error lists the valid ones. A time that is
 // too far ahead becomes valid later, so the error has the time when the override takes effect.
 func ParseOverride(value, on string, now time.Time) (Override, error) {
@@ -62,7 +62,7 @@ func ParseOverride(value, on string, now time.Time) (Override, error) {
 		return Override{}, nil
 	}
 	bad := func(why string) (Override, error) {
-		return Override{Word: Hold, On: on}, fmt.Errorf(
+		return Override{Effect: Hold, On: on}, fmt.Errorf(
 			`deletion-budget %.100q: %s; want "approve until <time>" (at most 24 h ahead), "hold until <time>" or "undo until <time>" (at most 90 days), with a time as %s`,
 			value, why, now.Add(time.Hour).UTC().Format(time.RFC3339))
 	}
@@ -70,7 +70,7 @@ func ParseOverride(value, on string, now time.Time) (Override, error) {
 	if len(fields) != 3 || fields[1] != "until" {
 		return bad("it has not this form")
 	}
-	word, longest := Word(fields[0]), longestHold
+	word, longest := Effect(fields[0]), longestHold
 	switch word {
 	case Approve:
 		longest = longestApproval
@@ -87,5 +87,5 @@ func ParseOverride(value, on string, now time.Time) (Override, error) {
 	case !until.After(now):
 		return Override{}, nil
 	}
-	return Override{Word: word, Until: until.UTC(), On: on}, nil
+	return Override{Effect: word, Until: until.UTC(), On: on}, nil
 }
