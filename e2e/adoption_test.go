@@ -48,8 +48,8 @@ func adoption(t *testing.T, cluster string) {
 	awaitWell(t, "hub", name)
 	awaitCondition(t, name, `delivering would change project "local" → "guestbook"`)
 	same("observed,")
-	if there := managed(t, cluster, name); len(there.OwnerReferences) > 0 || !strings.Contains(string(there.Spec), `"project":"local"`) {
-		t.Fatalf("what was to be observed was changed: owners %v, %s", there.OwnerReferences, there.Spec)
+	if existing := managed(t, cluster, name); len(existing.OwnerReferences) > 0 || !strings.Contains(string(existing.Spec), `"project":"local"`) {
+		t.Fatalf("what was to be observed was changed: owners %v, %s", existing.OwnerReferences, existing.Spec)
 	}
 	if err := remove(t.Context(), a); err != nil {
 		t.Fatal(err)
@@ -60,14 +60,14 @@ func adoption(t *testing.T, cluster string) {
 	a = createWith(t, name, cluster, hubSpec, map[string]string{contract.ManagementPolicyAnnotation: "no-takeover"})
 	awaitCondition(t, name, "has another owner")
 	same("not taken over,")
-	if there := managed(t, cluster, name); !strings.Contains(string(there.Spec), `"project":"local"`) {
-		t.Fatalf("what was not to be taken over was: %s", there.Spec)
+	if existing := managed(t, cluster, name); !strings.Contains(string(existing.Spec), `"project":"local"`) {
+		t.Fatalf("what was not to be taken over was: %s", existing.Spec)
 	}
 
 	patch(t, a, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, contract.ManagementPolicyAnnotation))
 	await(t, "it to be taken over", func() (bool, string) {
-		there := managed(t, cluster, name)
-		return strings.Contains(string(there.Spec), `"project":"guestbook"`) && len(there.OwnerReferences) == 1, string(there.Spec)
+		existing := managed(t, cluster, name)
+		return strings.Contains(string(existing.Spec), `"project":"guestbook"`) && len(existing.OwnerReferences) == 1, string(existing.Spec)
 	})
 	awaitWell(t, "hub", name)
 	awaitNoCondition(t, name)

@@ -151,8 +151,8 @@ func TestDeletion_keepsPreservedResources(t *testing.T) {
 			if gone, saw := hubApplicationGone(t, s.app("one")); !gone {
 				return false, saw
 			}
-			_, there := running(t, cluster, s.app("one"))["Application"]
-			return !there, "the cluster has it"
+			_, exists := running(t, cluster, s.app("one"))["Application"]
+			return !exists, "the cluster has it"
 		})
 		awaitNoWork(t, cluster, s.app("one"))
 		after := running(t, cluster, s.app("one"))
@@ -227,16 +227,16 @@ func TestDeletion_waitsForTheApprovalOfDeleteConfirm(t *testing.T) {
 			t.Fatal(err)
 		}
 		await(t, "the copy to be asked to go", func() (bool, string) {
-			there := managed(t, cluster, s.app("one"))
-			return there.DeletionTimestamp != nil, fmt.Sprint(there.Finalizers)
+			existing := managed(t, cluster, s.app("one"))
+			return existing.DeletionTimestamp != nil, fmt.Sprint(existing.Finalizers)
 		})
 		awaitCondition(t, s.app("one"), "not deleted yet: waiting for cluster")
 		if after := running(t, cluster, s.app("one")); fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Fatalf("what waits for a person has changed from %v to %v", before, after)
 		}
 		approve := fmt.Sprintf(`{"metadata":{"annotations":{"argocd.argoproj.io/deletion-approved":%q}}}`, time.Now().UTC().Format(time.RFC3339))
-		there := managed(t, cluster, s.app("one"))
-		if err := fleet.Cluster(cluster).Client.Patch(t.Context(), there, client.RawPatch("application/merge-patch+json", []byte(approve))); err != nil {
+		existing := managed(t, cluster, s.app("one"))
+		if err := fleet.Cluster(cluster).Client.Patch(t.Context(), existing, client.RawPatch("application/merge-patch+json", []byte(approve))); err != nil {
 			t.Fatal(err)
 		}
 		await(t, "all of it to go", func() (bool, string) {

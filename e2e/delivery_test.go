@@ -116,8 +116,8 @@ func deleteWaitsForThePrune(t *testing.T, cluster string) {
 		t.Fatal(err)
 	}
 	await(t, "the managed copy to wait for Argo CD", func() (bool, string) {
-		there, ok := view.Application(cluster, name)
-		return ok && there.Deleting, fmt.Sprintf("found: %t, deleting: %t", ok, there.Deleting)
+		existing, ok := view.Application(cluster, name)
+		return ok && existing.Deleting, fmt.Sprintf("found: %t, deleting: %t", ok, existing.Deleting)
 	})
 	await(t, "the hub Application to say what it waits for", func() (bool, string) {
 		hub, ok := view.Application("hub", name)
@@ -156,8 +156,8 @@ func withdrawByLabel(t *testing.T, cluster string) {
 	patch(t, a, `{"metadata":{"labels":{"`+contract.PullLabel+`":null}}}`)
 	await(t, "the work and the managed copy to go", func() (bool, string) {
 		works := worksOf(name)
-		_, there := view.Application(cluster, name)
-		return len(works) == 0 && !there, fmt.Sprintf("works: %v, on %s: %t", works, cluster, there)
+		_, exists := view.Application(cluster, name)
+		return len(works) == 0 && !exists, fmt.Sprintf("works: %v, on %s: %t", works, cluster, exists)
 	})
 	if _, ok := view.Application("hub", name); !ok {
 		t.Error("the hub Application is gone as well")

@@ -52,8 +52,8 @@ func handOver(t *testing.T, cluster string) {
 	awaitNoWork(t, cluster, name)
 	same("handed over,")
 	await(t, "nobody to own it", func() (bool, string) {
-		there := managed(t, cluster, name)
-		return len(there.OwnerReferences) == 0 && there.DeletionTimestamp == nil, fmt.Sprint(there.OwnerReferences)
+		existing := managed(t, cluster, name)
+		return len(existing.OwnerReferences) == 0 && existing.DeletionTimestamp == nil, fmt.Sprint(existing.OwnerReferences)
 	})
 
 	// The cluster's Argo CD syncs a new commit without the hub.
@@ -70,8 +70,8 @@ func handOver(t *testing.T, cluster string) {
 	createWith(t, name, cluster, hubSpec, nil)
 	awaitWell(t, "hub", name)
 	await(t, "the agent to own it again", func() (bool, string) {
-		there := managed(t, cluster, name)
-		return len(there.OwnerReferences) == 1 && there.Namespace == env.ArgoCDNamespace && there.Finalizers[0] == argocd.ResourcesFinalizer, fmt.Sprint(there.OwnerReferences)
+		existing := managed(t, cluster, name)
+		return len(existing.OwnerReferences) == 1 && existing.Namespace == env.ArgoCDNamespace && existing.Finalizers[0] == argocd.ResourcesFinalizer, fmt.Sprint(existing.OwnerReferences)
 	})
 	same("taken back,")
 }

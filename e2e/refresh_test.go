@@ -43,9 +43,9 @@ func refreshed(t *testing.T, cluster string) {
 		if after.Generation != before.Generation+1 {
 			t.Errorf("for one refresh the ManifestWork went from generation %d to %d", before.Generation, after.Generation)
 		}
-		there, id := managed(t, cluster, a.Name).Annotations, after.Annotations[contract.RequestAnnotation]
-		if id == before.Annotations[contract.RequestAnnotation] || there[contract.RequestAnnotation] != id || there[argocd.RefreshAnnotation] != "" {
-			t.Errorf("the ManifestWork carried %q and carries %q, the annotations on %s are %v", before.Annotations[contract.RequestAnnotation], id, cluster, there)
+		existing, id := managed(t, cluster, a.Name).Annotations, after.Annotations[contract.RequestAnnotation]
+		if id == before.Annotations[contract.RequestAnnotation] || existing[contract.RequestAnnotation] != id || existing[argocd.RefreshAnnotation] != "" {
+			t.Errorf("the ManifestWork carried %q and carries %q, the annotations on %s are %v", before.Annotations[contract.RequestAnnotation], id, cluster, existing)
 		}
 	}
 }

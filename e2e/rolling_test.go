@@ -104,8 +104,8 @@ func deletionOrder(t *testing.T, first, second string) {
 		log, err := os.ReadFile(process(t, "hub-applicationsets").Log)
 		return bytes.Contains(log, []byte(waits)), fmt.Sprint(err)
 	})
-	if a, there := view.Application("hub", name+"-"+first); !there || a.Deleting {
-		t.Errorf("the first group is there: %t, and being deleted: %t, before the second is gone", there, a.Deleting)
+	if a, exists := view.Application("hub", name+"-"+first); !exists || a.Deleting {
+		t.Errorf("the first group is there: %t, and being deleted: %t, before the second is gone", exists, a.Deleting)
 	}
 	if err := argo.Start(t.Context()); err != nil {
 		t.Fatal(err)

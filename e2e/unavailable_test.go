@@ -36,8 +36,8 @@ func clusterUnavailable(t *testing.T, cluster string) {
 		a, _ := view.Application("hub", name)
 		return a.Health == argocd.HealthUnknown && strings.Contains(a.Message(), "Unreachable"), a.String()
 	})
-	if there, _ := view.Application(cluster, name); !there.SyncedAndHealthy("") {
-		t.Errorf("only the hub should have changed its mind, yet on %s: %s", cluster, there)
+	if existing, _ := view.Application(cluster, name); !existing.SyncedAndHealthy("") {
+		t.Errorf("only the hub should have changed its mind, yet on %s: %s", cluster, existing)
 	}
 	lease(t, cluster, 60)
 	if err := agent.Start(t.Context()); err != nil {

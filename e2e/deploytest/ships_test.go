@@ -135,12 +135,12 @@ func entries(o map[string]any, path ...string) (list []map[string]any) {
 }
 
 // need fails the test if an object is missing and no exception permits that.
-func (in *installation) need(there bool, what, user string) {
+func (in *installation) need(exists bool, what, user string) {
 	in.t.Helper()
-	if !there {
+	if !exists {
 		in.missing[what] = true
 	}
-	if !there && exceptions[what] == "" {
+	if !exists && exceptions[what] == "" {
 		in.t.Errorf("%s: there is no %s", user, what)
 	}
 }

@@ -136,9 +136,9 @@ func TestHubMove_keepsTheDeliveredObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	env.Await(t, "a change to arrive", func(ctx context.Context) (bool, string) {
-		there := application(moved)
-		err := managed.Client.Get(ctx, client.ObjectKeyFromObject(there), there)
-		return err == nil && strings.Contains(string(there.Spec), `"revisionHistoryLimit":7`), fmt.Sprintf("%v %s", err, there.Spec)
+		existing := application(moved)
+		err := managed.Client.Get(ctx, client.ObjectKeyFromObject(existing), existing)
+		return err == nil && strings.Contains(string(existing.Spec), `"revisionHistoryLimit":7`), fmt.Sprintf("%v %s", err, existing.Spec)
 	})
 	if err := hub.Client.Delete(t.Context(), a); err != nil {
 		t.Fatal(err)

@@ -24,18 +24,18 @@ const (
 // compare returns the verdict for every field of the cluster's status. A field is a path without indexes. It
 // is the same if every one of its values is the same.
 func compare(hub, cluster json.RawMessage) (map[string]verdict, error) {
-	there, err := flat(cluster)
+	onCluster, err := flat(cluster)
 	if err != nil {
 		return nil, fmt.Errorf("status on the cluster: %w", err)
 	}
-	here, err := flat(hub)
+	onHub, err := flat(hub)
 	if err != nil {
 		return nil, fmt.Errorf("status on the hub: %w", err)
 	}
 	fields := map[string]verdict{}
-	for path, value := range there {
+	for path, value := range onCluster {
 		field, v := index.ReplaceAllString(path, "[]"), same
-		if current, found := here[path]; !found {
+		if current, found := onHub[path]; !found {
 			v = lost
 		} else if current != value {
 			v = different

@@ -102,20 +102,20 @@ func (s *shape) settled(ctx context.Context, fleet *env.Fleet, c *env.Cluster) (
 	}
 	var last string
 	var since time.Time
-	must.OK(env.WaitFor(ctx, 2*time.Minute, key.Name+" to be as it will be, here and there", func(ctx context.Context) (bool, string) {
-		var here, there argocd.Application
-		if err := errors.Join(fleet.Hub.Client.Get(ctx, key, &here), c.Client.Get(ctx, key, &there)); err != nil {
+	must.OK(env.WaitFor(ctx, 2*time.Minute, key.Name+" to be as it will be, on the hub and the cluster", func(ctx context.Context) (bool, string) {
+		var onHub, onCluster argocd.Application
+		if err := errors.Join(fleet.Hub.Client.Get(ctx, key, &onHub), c.Client.Get(ctx, key, &onCluster)); err != nil {
 			return false, err.Error()
 		}
-		hub, cluster = here.Status, there.Status
-		if saw := essence(there.Status) + " there, here " + essence(here.Status); saw != last {
+		hub, cluster = onHub.Status, onCluster.Status
+		if saw := essence(onCluster.Status) + " on the cluster, on the hub " + essence(onHub.Status); saw != last {
 			last, since = saw, time.Now()
 		}
 		want := func(status json.RawMessage) bool {
 			got, other := essence(status), sync+" "+phase
 			return got == health+" "+other || health == anyHealth && strings.HasSuffix(got, " "+other)
 		}
-		return want(here.Status) && want(there.Status) && time.Since(since) >= quiet, last
+		return want(onHub.Status) && want(onCluster.Status) && time.Since(since) >= quiet, last
 	}))
 	return hub, cluster
 }

@@ -70,16 +70,16 @@ func (s *Scenario) point(ctx context.Context, cluster string) error {
 
 func (s *Scenario) arrived(ctx context.Context, at *env.Cluster) error {
 	_, err := s.watch.view.Await(ctx, notesName+" to be synced and healthy on "+at.Name, func() (bool, string) {
-		there, delivered := s.watch.view.Application(at.Name, notesName)
+		existing, delivered := s.watch.view.Application(at.Name, notesName)
 		onHub, _ := s.watch.view.Application(hub, notesName)
 		exists, _, saw := configMap(ctx, at)
-		return delivered && there.SyncedAndHealthy("") && onHub.SyncedAndHealthy("") && exists, s.watch.view.everywhere(notesName, at.Name) + "; " + saw
+		return delivered && existing.SyncedAndHealthy("") && onHub.SyncedAndHealthy("") && exists, s.watch.view.everywhere(notesName, at.Name) + "; " + saw
 	})
 	return err
 }
 
 // configMap reports whether the ConfigMap exists. there and gone are both false if the request fails.
-func configMap(ctx context.Context, c *env.Cluster) (there, gone bool, saw string) {
+func configMap(ctx context.Context, c *env.Cluster) (exists, gone bool, saw string) {
 	err := c.Client.Get(ctx, client.ObjectKey{Namespace: notesNamespace, Name: notesConfigMap}, &corev1.ConfigMap{})
 	return err == nil, apierrors.IsNotFound(err), fmt.Sprintf("ConfigMap %s on %s: %v", notesConfigMap, c.Name, err)
 }

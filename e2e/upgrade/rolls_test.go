@@ -87,8 +87,8 @@ func (r rolls) stands(t *testing.T) {
 	if o.StartedAt != r.startedAt || o.Phase != argocd.OperationRunning {
 		t.Errorf("the first group's operation, started at %s, is %s since %s", r.startedAt, o.Phase, o.StartedAt)
 	}
-	if there := versionOn(t, "cluster2"); there != "v1" {
-		t.Errorf("the second group has %q before the first one is well", there)
+	if existing := versionOn(t, "cluster2"); existing != "v1" {
+		t.Errorf("the second group has %q before the first one is well", existing)
 	}
 }
 

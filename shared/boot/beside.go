@@ -139,6 +139,6 @@ func (b *beside) isSwitchedOff(ctx context.Context) (bool, error) {
 // runs reports whether a Deployment has pods or will get some.
 func runs(o *unstructured.Unstructured) bool {
 	wanted, set, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
-	there, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
-	return !set || wanted > 0 || there > 0
+	existing, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
+	return !set || wanted > 0 || existing > 0
 }

@@ -41,7 +41,7 @@ func TestTransform_keepsNoSecrets(t *testing.T) {
 	if !ok {
 		t.Fatalf("%T", out)
 	}
-	if config, there := s.Data["config"]; !there || !bytes.Equal(config, digest([]byte("token"))) || string(s.Data["name"]) != "c" {
+	if config, exists := s.Data["config"]; !exists || !bytes.Equal(config, digest([]byte("token"))) || string(s.Data["name"]) != "c" {
 		t.Errorf("data is %q", s.Data)
 	}
 	if _, err := Transform(s); err != nil || !bytes.Equal(s.Data["config"], digest([]byte("token"))) {

@@ -153,11 +153,11 @@ func (w *Work) Applied() metav1.ConditionStatus {
 // delivers none under the name of the hub Application.
 func (w *Work) Delivers() (app types.NamespacedName, ok bool) {
 	app, named := w.Claimant()
-	switch there := w.Stored.Delivers; {
-	case !named || there != nil && there.Name != app.Name:
+	switch existing := w.Stored.Delivers; {
+	case !named || existing != nil && existing.Name != app.Name:
 		return types.NamespacedName{}, false
-	case there != nil:
-		return *there, true
+	case existing != nil:
+		return *existing, true
 	}
 	return app, true
 }

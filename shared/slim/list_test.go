@@ -83,7 +83,7 @@ func TestInformers_listByPages(t *testing.T) {
 			if n := len(informer.GetStore().ListKeys()); n != objects {
 				t.Errorf("%d works came, want %d", n, objects)
 			}
-			if last, there, err := informer.GetStore().GetByKey(fmt.Sprintf("cluster1/work-%d", objects-1)); err != nil || !there || last.(*workv1.ManifestWork).Annotations != nil {
+			if last, exists, err := informer.GetStore().GetByKey(fmt.Sprintf("cluster1/work-%d", objects-1)); err != nil || !exists || last.(*workv1.ManifestWork).Annotations != nil {
 				t.Errorf("the last work is %v, %v", last, err)
 			}
 		})

@@ -159,7 +159,7 @@ func contents(t *testing.T, c cache.Cache) []workv1.ManifestWork {
 	}
 	var sorted []workv1.ManifestWork
 	for _, name := range []string{"before", "later", "stranger"} {
-		if w, there := byName[name]; there {
+		if w, exists := byName[name]; exists {
 			w.TypeMeta = metav1.TypeMeta{}
 			sorted = append(sorted, w)
 		}

@@ -111,8 +111,8 @@ func TestClient_writesLikeTheDefaultClient(t *testing.T) {
 func TestClient_returnsTheErrorsOfTheDefaultClient(t *testing.T) {
 	usual, slim, _ := clients(t)
 	ctx := t.Context()
-	there := work("default", "there", "first")
-	if err := usual.Create(ctx, there); err != nil {
+	existing := work("default", "there", "first")
+	if err := usual.Create(ctx, existing); err != nil {
 		t.Fatal(err)
 	}
 	stale := work("default", "there", "second")

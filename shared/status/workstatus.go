@@ -211,7 +211,9 @@ func (f *WorkStatus) Observe(cluster Cluster) Observation {
 
 // SameComparison reports whether earlier facts are about the same comparison of the managed
 // cluster's Argo CD, by its time.
-func (f *WorkStatus) SameComparison(before *WorkStatus) bool { return f.reconciledAt == before.reconciledAt }
+func (f *WorkStatus) SameComparison(before *WorkStatus) bool {
+	return f.reconciledAt == before.reconciledAt
+}
 
 const pendingWords = " has not reported on the last change yet"
 

@@ -89,14 +89,14 @@ func TestRendered_reportsApplications(t *testing.T) {
 	w := newWorld(t)
 	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir(), "--rendered")
 	w.applicationSet("rendered")
-	here, there := w.cluster("near", metav1.ConditionTrue), w.cluster("remote", metav1.ConditionTrue)
-	a, b := w.renders("rendered", "a", here), w.renders("rendered", "b", there)
+	near, remote := w.cluster("near", metav1.ConditionTrue), w.cluster("remote", metav1.ConditionTrue)
+	a, b := w.renders("rendered", "a", near), w.renders("rendered", "b", remote)
 	w.rows("rendered", "a Unknown Unknown", "b Unknown Unknown")
 	w.fares(a, "Healthy", "Synced")
 	w.fares(b, "Progressing", "OutOfSync")
 	w.rows("rendered", "a Healthy Synced", "b Progressing OutOfSync")
 
-	pulled := app{"rendered", "c", here}
+	pulled := app{"rendered", "c", near}
 	w.deliver(pulled)
 	w.report(pulled, healthy())
 	w.rows("rendered", "a Healthy Synced", "c Healthy Synced", "b Progressing OutOfSync")

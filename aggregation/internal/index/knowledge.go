@@ -130,7 +130,7 @@ func (f *findings) of(at place) *finding {
 	return &f.list[i]
 }
 
-func (f *findings) speaksFor(cluster string) bool {
+func (f *findings) covers(cluster string) bool {
 	_, unread := slices.BinarySearch(f.unread, cluster)
 	return !unread
 }

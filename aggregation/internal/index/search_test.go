@@ -289,17 +289,17 @@ func TestSetWork_doesNotUniteResourcesAgain(t *testing.T) {
 func BenchmarkDeleteWork_all(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			there, leaving := make([]*manifestcache.Work, n), make([]*manifestcache.Work, n)
+			existing, leaving := make([]*manifestcache.Work, n), make([]*manifestcache.Work, n)
 			for i := range n {
 				w := manifestWork(guestbook, fmt.Sprintf("c%05d", i), fmt.Sprintf("app%05d", i), says("Healthy", "Synced"))
-				there[i] = compact(b, w)
+				existing[i] = compact(b, w)
 				w.DeletionTimestamp = &metav1.Time{Time: w.CreationTimestamp.Add(time.Hour)}
 				leaving[i] = compact(b, w)
 			}
 			for b.Loop() {
 				b.StopTimer()
 				x := New(func(types.NamespacedName) {})
-				for _, w := range there {
+				for _, w := range existing {
 					x.SetWork(w)
 				}
 				b.StartTimer()

@@ -148,7 +148,7 @@ func (s *set) attach(e *entry) (differs bool) {
 
 // readBy reports whether findings cover the clusters of all works.
 func (s *set) readBy(f *findings) bool {
-	return len(f.unread) == 0 || !slices.ContainsFunc(s.entries, func(e *entry) bool { return !f.speaksFor(e.work.Namespace) })
+	return len(f.unread) == 0 || !slices.ContainsFunc(s.entries, func(e *entry) bool { return !f.covers(e.work.Namespace) })
 }
 
 // statuses returns the rows and resources of the set's report.
@@ -260,7 +260,7 @@ func (e *entry) searched(app merge.App, s *set) merge.Search {
 		return e.found.result()
 	}
 	var search merge.Search
-	if s.search != nil && s.search.speaksFor(e.work.Namespace) {
+	if s.search != nil && s.search.covers(e.work.Namespace) {
 		return search
 	}
 	if s.remembered != nil {

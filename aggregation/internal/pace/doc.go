@@ -8,7 +8,7 @@
 //
 //   - A single change is written at once.
 //   - While changes continue, the interval between the writes of a report doubles, up to four intervals.
-//   - A burst has more than stormRate changes a second over all reports. In a burst, every report waits until the
+//   - A burst has more than burstRate changes a second over all reports. In a burst, every report waits until the
 //     burst is over, or for a time that depends on the cost of the writes.
 //
 // It is pure: the caller passes the time.

@@ -39,8 +39,8 @@ func (l Limits) wait(last history, now time.Time) time.Duration {
 	if last.writtenAt.IsZero() {
 		return Delay
 	}
-	distance := max(last.distance, min(2*min(last.latency, last.latencyBefore), stormWaitsMost*l.Interval))
+	distance := max(last.distance, min(2*min(last.latency, last.latencyBefore), burstWaitsMost*l.Interval))
 	return max(Delay, distance-now.Sub(last.writtenAt))
 }
 
-const stormWaitsMost = 30
+const burstWaitsMost = 30

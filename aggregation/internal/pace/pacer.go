@@ -27,9 +27,9 @@ func New(limits Limits) *Pacer {
 	return &Pacer{limits: limits, waiting: map[types.NamespacedName]*pending{}, last: map[types.NamespacedName]history{}}
 }
 
-// Changed records a change. look is true if the caller has to check the report after wait.
+// Changed records a change. check is true if the caller has to check the report after wait.
 // Otherwise a check is already scheduled.
-func (p *Pacer) Changed(key types.NamespacedName, now time.Time) (wait time.Duration, look bool) {
+func (p *Pacer) Changed(key types.NamespacedName, now time.Time) (wait time.Duration, check bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flood.add(now)
@@ -56,7 +56,7 @@ func (p *Pacer) Take(key types.NamespacedName, now time.Time) (b Batch, wait tim
 	bound := s.First.Add(p.limits.patience(p.writes)).Sub(now)
 	if over := p.flood.over(now); min(bound, over) > 0 {
 		s.stormed = true
-		return Batch{}, min(bound, max(over, time.Duration(len(p.waiting))*lookEvery))
+		return Batch{}, min(bound, max(over, time.Duration(len(p.waiting))*checkEvery))
 	}
 	p.wait(key, nil)
 	last := p.last[key]

@@ -32,7 +32,7 @@ func (q *Queue) Changed(key types.NamespacedName) {
 	if queue == nil {
 		return
 	}
-	if wait, look := q.pacer.Changed(key, time.Now()); look {
+	if wait, check := q.pacer.Changed(key, time.Now()); check {
 		(*queue).AddAfter(reconcile.Request{NamespacedName: key}, wait)
 	}
 }

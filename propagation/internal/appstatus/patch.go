@@ -35,11 +35,11 @@ func FieldsOf(raw json.RawMessage) Fields {
 func Replace(old, want Fields) Fields {
 	all := maps.Clone(want)
 	for name, value := range old {
-		wanted, there := want[name]
+		wanted, exists := want[name]
 		before, wasObject := value.(Fields)
 		after, isObject := wanted.(Fields)
 		switch {
-		case !there:
+		case !exists:
 			all[name] = nil
 		case wasObject && isObject:
 			all[name] = Replace(before, after)
@@ -94,10 +94,10 @@ func diff(current json.RawMessage, want Fields, path string) (Fields, error) {
 		difference[name] = value
 	}
 	for name, value := range want {
-		is, there := members[name]
+		is, exists := members[name]
 		switch value := value.(type) {
 		case nil:
-			if there {
+			if exists {
 				set(name, nil)
 			}
 		case Fields:

@@ -186,7 +186,7 @@ func (b *Budget) Gone(ctx context.Context, set *metav1.PartialObjectMetadata) {
 }
 
 // Outlives returns which annotations of a deleted ApplicationSet still have an effect, or nil.
-func (b *Budget) Outlives(set types.NamespacedName) (*decide.Words, error) {
+func (b *Budget) Outlives(set types.NamespacedName) (*decide.Annotations, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.restored {

@@ -45,8 +45,8 @@ func (o *objects) Get(_ context.Context, key client.ObjectKey, into client.Objec
 			return nil
 		}
 	}
-	annotations, there := o.names[key]
-	if !there {
+	annotations, exists := o.names[key]
+	if !exists {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 	}
 	into.SetNamespace(key.Namespace)
@@ -290,7 +290,7 @@ func TestBudget_keepsTheWordsOfADeletedApplicationSet(t *testing.T) {
 	for reason, c := range map[string]struct {
 		exists bool
 		now    map[string]string
-		want   *decide.Words
+		want   *decide.Annotations
 	}{
 		"gone": {want: left(set, said, start)}, "there": {exists: true, now: said, want: left(set, said, start)},
 		"changed": {exists: true}, "changed in part": {exists: true, now: orphaning("orphan"), want: left(set, orphaning("orphan"), start)},

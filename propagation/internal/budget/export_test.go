@@ -79,7 +79,7 @@ func (p *Pure) Observe(set decide.Group, annotations map[string]string, now time
 	p.sets.observe(set, annotations, now)
 }
 
-func (p *Pure) Outlives(set decide.Group, now time.Time) *decide.Words {
+func (p *Pure) Outlives(set decide.Group, now time.Time) *decide.Annotations {
 	return left(set, p.sets[set].Annotations, now)
 }
 

@@ -36,14 +36,14 @@ func TestRandomSteps_keepTheLimitInEveryWindow(t *testing.T) {
 	}
 	counts := map[decide.Group][]census{}
 	note := func() {
-		there := map[decide.Group]int{}
+		existing := map[decide.Group]int{}
 		for _, d := range w.live {
-			there[d.group]++
-			there[hub]++
+			existing[d.group]++
+			existing[hub]++
 		}
 		for _, g := range append(groups, hub) {
-			if list := counts[g]; len(list) == 0 || list[len(list)-1].n != there[g] {
-				counts[g] = append(list, census{w.now, there[g]})
+			if list := counts[g]; len(list) == 0 || list[len(list)-1].n != existing[g] {
+				counts[g] = append(list, census{w.now, existing[g]})
 			}
 		}
 	}

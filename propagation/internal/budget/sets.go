@@ -46,8 +46,8 @@ func (s sets) observe(set decide.Group, annotations map[string]string, now time.
 
 // left returns which annotations of a deleted ApplicationSet still have an effect, or nil. An invalid
 // override ends with its ApplicationSet, because it never expires.
-func left(set decide.Group, annotations map[string]string, now time.Time) *decide.Words {
-	w := &decide.Words{On: set.String(), Gone: true}
+func left(set decide.Group, annotations map[string]string, now time.Time) *decide.Annotations {
+	w := &decide.Annotations{On: set.String(), Gone: true}
 	if r, err := decide.ParseOverride(annotations[contract.DeletionBudgetAnnotation], w.On, now); err == nil && r.Effect.Keeps() {
 		w.Override, w.Override.Gone = r, true
 	}

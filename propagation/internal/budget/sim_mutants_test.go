@@ -35,7 +35,7 @@ var mutants = map[string]struct {
 	}}},
 	"a refused wish speaks for all works": {found: "PAUSE", mutant: mutant{facts: func(f *decide.Facts) {
 		for i := range f.Works {
-			if may := &f.Works[i].May; f.Application != nil && f.Target.There {
+			if may := &f.Works[i].May; f.Application != nil && f.Target.Exists {
 				may.Bound, may.Project, may.Namespace = may.Bound && f.May.Bound, may.Project && f.May.Project, may.Namespace && f.May.Namespace
 			}
 		}

@@ -117,8 +117,8 @@ func (p *process) facts(from *hub, c *work, f decide.Facts) (w decide.Work, ours
 		}
 	}
 	place := decide.Place{Namespace: k.Namespace, Bound: from.bound[k.Namespace][c.obj.Namespace], ProjectName: w.Project}
-	if there, ok := c.cached.Delivers(); ok {
-		place.Target = there.Namespace
+	if existing, ok := c.cached.Delivers(); ok {
+		place.Target = existing.Namespace
 	}
 	q := from.projects[w.Project]
 	if q != nil {
@@ -168,13 +168,13 @@ func (h *hub) names(cluster, project string) bool {
 	return false
 }
 
-func said(s *words, on string, now int) decide.Words {
-	w := decide.Words{On: on, Pause: policy.ParsePause(s.pauseValue(now), on, at(now))}
+func said(s *words, on string, now int) decide.Annotations {
+	w := decide.Annotations{On: on, Pause: policy.ParsePause(s.pauseValue(now), on, at(now))}
 	w.Override, _ = decide.ParseOverride(s.wordValue(now), on, at(now))
 	return w
 }
 
-func (p *process) owner(from *hub, ns, name string) *decide.Words {
+func (p *process) owner(from *hub, ns, name string) *decide.Annotations {
 	on := "ApplicationSet " + ns + "/" + name
 	if s := from.sets[key{Namespace: ns, Name: name}]; s != nil {
 		w := said(s, on, p.w.now)
@@ -187,7 +187,7 @@ func (p *process) owner(from *hub, ns, name string) *decide.Words {
 func (p *process) cluster(from *hub, name string) decide.Cluster {
 	c := decide.Cluster{Name: name}
 	if o := from.clusters[name]; o != nil {
-		c.There, c.Leaving, c.Hub = true, o.leaving, o.local
+		c.Exists, c.Leaving, c.Hub = true, o.leaving, o.local
 		if o.paused {
 			c.Pause = policy.Pause{Mode: policy.PauseDelivery, By: "ManagedCluster " + name}
 		}

@@ -51,7 +51,7 @@ func ChangeOf(why Why) Change {
 
 // pauseOn returns the pause of a change on a cluster. A ManagedCluster that is being deleted cannot
 // pause anything.
-func pauseOn(f *Facts, cluster Cluster, set *Words, change Change) policy.Pause {
+func pauseOn(f *Facts, cluster Cluster, set *Annotations, change Change) policy.Pause {
 	if cluster.Leaving {
 		return policy.Pause{}
 	}

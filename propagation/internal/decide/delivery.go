@@ -71,14 +71,14 @@ func (d *delivery) find() *subject {
 }
 
 // wanted reports whether a subject is a work of this Application with the desired identity.
-func (d *delivery) wanted(s *subject) bool {
+func (d *delivery) hasIdentity(s *subject) bool {
 	return s.fate.Own && payload.IsCurrent(d.app, s.work.Work)
 }
 
 // ending returns an own work of the desired identity that is being removed, or nil.
 func (d *delivery) ending() *subject {
 	for _, s := range d.e.subjects {
-		if (s.fate.Act == End || s.fate.Act == Leave) && d.wanted(s) {
+		if (s.fate.Act == End || s.fate.Act == Leave) && d.hasIdentity(s) {
 			return s
 		}
 	}
@@ -92,7 +92,7 @@ func (d *delivery) mend() {
 	for _, s := range d.e.subjects {
 		t := s.fate
 		since, only := t.Clocks[ProjectNotAllowed], len(t.Clocks) == 1
-		if t.Act != End || t.Why != ProjectNotAllowed || !only || !d.wanted(s) || payload.Observes(d.app) {
+		if t.Act != End || t.Why != ProjectNotAllowed || !only || !d.hasIdentity(s) || payload.Observes(d.app) {
 			continue
 		}
 		if d.e.facts.Now.Sub(since) < 2*d.e.facts.Settings.BindingGrace && s.paused(Deliver).Mode == "" && !d.unwritable() {
@@ -105,7 +105,7 @@ func (d *delivery) mend() {
 func (d *delivery) unwritable() bool {
 	d.current = d.first()
 	_, refusal := d.desired().build()
-	_, taken := d.holder(d.current)
+	_, taken := d.owner(d.current)
 	d.current = nil
 	return refusal != nil || taken || tooLarge(omitted(d.app), d.e.facts.Settings) != nil
 }
@@ -113,7 +113,7 @@ func (d *delivery) unwritable() bool {
 // first returns a work of the desired identity, even if its removal is planned.
 func (d *delivery) first() *subject {
 	for _, s := range d.e.subjects {
-		if s.fate.Act != Leave && d.wanted(s) {
+		if s.fate.Act != Leave && d.hasIdentity(s) {
 			return s
 		}
 	}
@@ -139,7 +139,7 @@ func (d *delivery) observesDelivered() *policy.Decision {
 // holder returns the rival that owns the desired identity. A rival with a delivery comes before a
 // rival without one. Otherwise the older Application comes first. A delivery without an Application
 // has to be removed first.
-func (d *delivery) holder(current *subject) (best Rival, taken bool) {
+func (d *delivery) owner(current *subject) (best Rival, taken bool) {
 	me := Rival{UID: d.app.UID, Created: d.app.CreationTimestamp.Time}
 	if current != nil {
 		me.Copy = current.work.Name
@@ -176,7 +176,7 @@ func precedes(a, b Rival) bool {
 // taken refuses a desired identity that another Application owns. The Application's own copy is
 // removed once the owner's copy is applied, so that no workload is lost.
 func (d *delivery) taken() bool {
-	r, taken := d.holder(d.current)
+	r, taken := d.owner(d.current)
 	if !taken {
 		return false
 	}
@@ -199,7 +199,7 @@ func (d *delivery) taken() bool {
 	}
 	d.e.plan.again(afterRefusal)
 	for _, s := range d.e.kept() {
-		if r.Applied && d.wanted(s) {
+		if r.Applied && d.hasIdentity(s) {
 			s.endShared(Taken)
 		}
 	}
@@ -218,16 +218,16 @@ func (d *delivery) leaveFormer() {
 		if s == d.current {
 			continue
 		}
-		there := s.work.Namespace == d.app.Annotations[contract.ClusterAnnotation]
+		exists := s.work.Namespace == d.app.Annotations[contract.ClusterAnnotation]
 		switch {
 		case !s.work.Finalized && s.work.Applied == "":
 			s.endShared(NeverApplied)
 		case s.observes() && (d.runs() || payload.Observes(d.app)):
 			s.endShared(Observed)
 		case !d.runs() || d.current.observes():
-		case there && payload.IsCurrent(d.app, s.work.Work):
+		case exists && payload.IsCurrent(d.app, s.work.Work):
 			s.endShared(Replaced)
-		case there:
+		case exists:
 			s.end(Renamed)
 		default:
 			s.end(Retargeted)

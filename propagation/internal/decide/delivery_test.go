@@ -245,7 +245,7 @@ func TestDecide_findsTheOwnerOfAnIdentity(t *testing.T) {
 			w.e = newEvaluation(s.Facts)
 			w.current = w.e.subjects[0]
 		}
-		if best, taken := w.holder(w.current); taken != (c.want != "") || best.Key.Name != c.want {
+		if best, taken := w.owner(w.current); taken != (c.want != "") || best.Key.Name != c.want {
 			t.Errorf("%s: %s: got %q (%t)", name, c.reason, best.Key.Name, taken)
 		}
 	}

@@ -29,10 +29,10 @@ type Facts struct {
 	GoneSince time.Time
 	// Owner has the annotations of the ApplicationSet. It is nil if the Application names no
 	// ApplicationSet. It is also nil if the ApplicationSet was deleted and none of them remains.
-	Owner *Words
+	Owner *Annotations
 	// Namespace has the annotations of the Application's Namespace. Hub has the annotations of
 	// propagation's Namespace.
-	Namespace, Hub Words
+	Namespace, Hub Annotations
 	// Target is the cluster that the Application names.
 	Target Cluster
 	// May has the permissions of the target: its cluster, project and namespace.
@@ -81,7 +81,7 @@ type Settings struct {
 type Cluster struct {
 	Name string
 	// There is true if it exists, Leaving if it is being deleted, and Hub if it is the hub itself.
-	There, Leaving, Hub bool
+	Exists, Leaving, Hub bool
 	// Pause is the pause of its annotation or of its ClusterClaim.
 	Pause policy.Pause
 	// State is the input for observing the statuses of its works.
@@ -92,8 +92,8 @@ type Cluster struct {
 // namespace on the cluster. If one of these cannot be read, gathering it is an error.
 type Permission struct{ Bound, Project, Namespace bool }
 
-// Words are the annotations of one object that decide about deliveries, without expired ones.
-type Words struct {
+// Annotations are the annotations of one object that decide about deliveries, without expired ones.
+type Annotations struct {
 	// On names the object in kubectl's form.
 	On    string
 	Pause policy.Pause
@@ -148,7 +148,7 @@ type Work struct {
 	// Set has the annotations of the ApplicationSet that this work names. Only a work of a deleted
 	// Application has it. It is nil if the work names no ApplicationSet, or if the ApplicationSet
 	// was deleted and none of them remains.
-	Set *Words
+	Set *Annotations
 }
 
 // Note is the ledger's record of a ManifestWork. Neither an agent nor a tenant can write it.

@@ -23,7 +23,7 @@ func TestDecide_updatesProjectAndAutomation(t *testing.T) {
 		"gone, held": {reason: "and of an Application that is gone", change: func(s *scene) {
 			s.delivered("w").Stale = true
 			s.gone(time.Hour)
-			s.Works[0].Set = &Words{Override: Override{Effect: Hold, On: "set"}}
+			s.Works[0].Set = &Annotations{Override: Override{Effect: Hold, On: "set"}}
 		}, want: "w end ApplicationGone tenant:team project delayed"},
 		"gone, in grace":  {reason: "also in its grace", change: func(s *scene) { s.delivered("w").Stale = true; s.gone(0) }, want: "w refresh ApplicationGone upcoming tenant:team project"},
 		"waits for agent": {reason: "and of one that ends", change: func(s *scene) { s.delivered("w").Stale = true; s.deleting() }, want: "w end Deleting tenant:team project cascade delete; Deleting"},

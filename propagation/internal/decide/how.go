@@ -77,7 +77,7 @@ func (s *subject) next() (Step, Wait) {
 		return StepDelete, Wait{}
 	}
 	f := stepFacts{
-		ClusterLeaving: !w.Cluster.There || w.Cluster.Leaving, Observes: s.observes(), Finalized: w.Finalized, Missing: w.Missing,
+		ClusterLeaving: !w.Cluster.Exists || w.Cluster.Leaving, Observes: s.observes(), Finalized: w.Finalized, Missing: w.Missing,
 		Leaves: leaves(e), Abandoned: s.abandoned(), Applied: w.Applied,
 	}
 	var proof payload.Proof
@@ -87,7 +87,7 @@ func (s *subject) next() (Step, Wait) {
 			return StepWait, Wait{For: WaitsForSpec, Text: fmt.Sprintf("the ManifestWork cannot be decoded: %v; correct it, and do not delete it: the cluster would prune what it delivered", err)}
 		}
 		proof = payload.ProofOf(w.Live, e)
-		f.Says, f.Proven = says, proof.Done()
+		f.Written, f.Proven = says, proof.Done()
 	}
 	step := nextStep(f)
 	if step == StepDelete {
@@ -99,17 +99,17 @@ func (s *subject) next() (Step, Wait) {
 // waitsFor returns why the agent has not applied the ending of a work.
 func (s *subject) waitsFor(f stepFacts, proof payload.Proof) Wait {
 	switch {
-	case f.Says && f.Applied == metav1.ConditionFalse:
+	case f.Written && f.Applied == metav1.ConditionFalse:
 		wait := Wait{For: WaitsForRefusal}
 		if c := meta.FindStatusCondition(s.work.Live.Status.Conditions, workv1.WorkApplied); c != nil {
 			wait.Text = c.Message
 		}
 		return wait
-	case f.Says && f.Applied == metav1.ConditionTrue && proof.Finalizer != "":
+	case f.Written && f.Applied == metav1.ConditionTrue && proof.Finalizer != "":
 		return Wait{For: WaitsForFinalizer, Text: fmt.Sprintf(
 			"Application %s on cluster %q has finalizer %s of another field manager, with which Argo CD would prune what is to stay: remove it there, and the ManifestWork goes",
 			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, proof.Finalizer)}
-	case f.Says && f.Applied == metav1.ConditionTrue && proof.Manager != "":
+	case f.Written && f.Applied == metav1.ConditionTrue && proof.Manager != "":
 		return Wait{For: WaitsForAutomation, Text: fmt.Sprintf(
 			"Application %s on cluster %q has spec.syncPolicy.automated of field manager %s, with which it would go on syncing: remove it there, and the ManifestWork goes",
 			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, proof.Manager)}

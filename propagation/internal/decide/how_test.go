@@ -148,11 +148,11 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
 		}, want: "w end Deleting orphan say; OrphanPending", text: "add abandon to the annotation of this Application"},
 		"the orphan of a deleted set, before its mark": {reason: "the policy outlives the set", change: func(s *scene) {
-			s.set(Words{Gone: true, Policy: policy.DeletionPolicy{Value: payload.DeletionOrphan}})
+			s.set(Annotations{Gone: true, Policy: policy.DeletionPolicy{Value: payload.DeletionOrphan}})
 			deleted(s, argocd.ResourcesFinalizer)
 		}, want: "w end Deleting orphan say; OrphanPending"},
 		"the hold of a deleted set": {reason: "it is no policy", change: func(s *scene) {
-			s.set(Words{Gone: true, Override: Override{Effect: Hold, Gone: true, On: "ApplicationSet team/shops", Until: noon.Add(time.Hour)}})
+			s.set(Annotations{Gone: true, Override: Override{Effect: Hold, Gone: true, On: "ApplicationSet team/shops", Until: noon.Add(time.Hour)}})
 			deleted(s, argocd.ResourcesFinalizer)
 		}, want: "w end Deleting tenant:team/shops delayed; Deleting"},
 		"a manifest cannot be decoded": {reason: "it is said, and nothing is deleted", change: func(s *scene) {
@@ -237,9 +237,9 @@ func TestMarkOf(t *testing.T) {
 		if c.own != "" {
 			s.annotate(contract.DeletionPolicyAnnotation, c.own)
 		}
-		var owner *Words
+		var owner *Annotations
 		if c.set != "none" {
-			owner = &Words{Policy: policy.ParseDeletionPolicy(c.set, "", true), Gone: c.ends}
+			owner = &Annotations{Policy: policy.ParseDeletionPolicy(c.set, "", true), Gone: c.ends}
 		}
 		if c.gone {
 			s.Application = nil

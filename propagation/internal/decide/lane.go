@@ -47,8 +47,8 @@ func (s *subject) carriesOther() bool {
 	case ProjectNotAllowed:
 		return s.work.Project != payload.ProjectName(app)
 	case NamespaceNotAllowed:
-		there, _ := s.work.Delivers()
-		return there.Namespace != payload.DeliveredNamespace(app)
+		existing, _ := s.work.Delivers()
+		return existing.Namespace != payload.DeliveredNamespace(app)
 	default:
 		return false
 	}

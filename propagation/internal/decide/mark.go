@@ -19,7 +19,7 @@ func ownPolicy(f *Facts) policy.DeletionPolicy {
 
 // policyOf returns the deletion policy that applies: the Application's own, else its
 // ApplicationSet's.
-func policyOf(f *Facts, set *Words) policy.DeletionPolicy {
+func policyOf(f *Facts, set *Annotations) policy.DeletionPolicy {
 	own := ownPolicy(f)
 	if own.Value != "" || own.Problem != "" || set == nil {
 		return own
@@ -32,7 +32,7 @@ func policyOf(f *Facts, set *Words) policy.DeletionPolicy {
 // markOf returns the orphan mark of a work, which names who set it. was is the present mark. A mark
 // by the Application outlives the Application. A mark by an ApplicationSet stays while the
 // Application has none. An invalid policy changes no mark.
-func markOf(f *Facts, set *Words, was payload.Mark) payload.Mark {
+func markOf(f *Facts, set *Annotations, was payload.Mark) payload.Mark {
 	own := ownPolicy(f)
 	switch {
 	case policyOf(f, set).Problem != "":
@@ -54,7 +54,7 @@ func markOf(f *Facts, set *Words, was payload.Mark) payload.Mark {
 }
 
 // set returns the annotations of the ApplicationSet that apply to this work.
-func (s *subject) set() *Words {
+func (s *subject) set() *Annotations {
 	if s.facts.Application != nil {
 		return s.facts.Owner
 	}

@@ -35,8 +35,8 @@ const (
 
 // Override is an operator's decision about removals, with its expiry. An override with an invalid value has the zero time.
 type Override struct {
-	Effect  Effect
-	Until time.Time
+	Effect Effect
+	Until  time.Time
 	// On names the object that has the annotation, in kubectl's form.
 	On string
 	// Gone is true if the annotation was on an ApplicationSet that is deleted.

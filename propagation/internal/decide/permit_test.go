@@ -100,7 +100,7 @@ func TestDecide_putsLostPermissionsFirst(t *testing.T) {
 		}, want: revoked + "; TurnedOff"},
 		"no such cluster, paused": {reason: "so is what asks for nowhere", change: func(s *scene) {
 			unbound(former(s), over)
-			s.Target.There = false
+			s.Target.Exists = false
 			s.annotate(contract.PausedAnnotation, "delivery")
 		}, want: revoked + "; ClusterUnknown"},
 		"deleted, paused": {reason: "so is what is deleted", change: func(s *scene) {
@@ -114,7 +114,7 @@ func TestDecide_putsLostPermissionsFirst(t *testing.T) {
 			s.annotate(contract.DeletionPolicyAnnotation, "nonsense")
 		}, want: revoked + "; Deleting"},
 		"set deleted, paused": {reason: "so is what is gone with its ApplicationSet", change: func(s *scene) {
-			s.set(Words{Pause: paused("delivery"), Override: Override{Effect: Hold}})
+			s.set(Annotations{Pause: paused("delivery"), Override: Override{Effect: Hold}})
 			unbound(s.delivered("w"), over)
 			s.gone(time.Hour)
 		}, want: "w end NotBound admin:team/shops bare say"},
@@ -141,7 +141,7 @@ func TestDecide_putsLostPermissionsFirst(t *testing.T) {
 			s.Hub.Override = Override{Effect: Hold, On: "Namespace hub"}
 		}, want: "create; w end NotBound admin:team delayed"},
 		"a set's hold": {reason: "a tenant may not", change: func(s *scene) {
-			s.set(Words{Override: Override{Effect: Undo, On: "ApplicationSet team/shops"}})
+			s.set(Annotations{Override: Override{Effect: Undo, On: "ApplicationSet team/shops"}})
 			unbound(former(s), over)
 		}, want: "create; w end NotBound admin:team/shops cascade delete"},
 		"orphan": {reason: "what stays does not follow its git any more", change: func(s *scene) {

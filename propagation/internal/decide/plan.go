@@ -49,7 +49,7 @@ type Write struct {
 	// Current is the work that is updated, or nil for a new one.
 	Current *Work
 	Inputs  payload.Inputs
-	Desired    *workv1.ManifestWork
+	Desired *workv1.ManifestWork
 	// Request is the request in Desired. If Replaced is true, the stored work keeps its own request.
 	Request request.Plan
 }

@@ -60,7 +60,7 @@ func clusterUsable(f Facts) *policy.Decision {
 	switch {
 	case !policy.IsClusterName(name):
 		return policy.Refuse(policy.ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a ManagedCluster; correct it", contract.ClusterAnnotation, name)
-	case !f.Target.There:
+	case !f.Target.Exists:
 		return policy.Refuse(policy.ReasonUnknownCluster, "not delivered: there is no ManagedCluster %q; correct annotation %s or register the cluster", name, contract.ClusterAnnotation)
 	case f.Target.Hub:
 		return policy.Refuse(policy.ReasonLocalCluster, "not delivered: ManagedCluster %q is the hub itself; let the hub's own Argo CD deploy there, or choose another cluster", name)

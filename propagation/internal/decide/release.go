@@ -19,7 +19,7 @@ func (e *evaluation) release() {
 	if app == nil || app.DeletionTimestamp == nil || !slices.ContainsFunc(app.Finalizers, payload.IsArgoFinalizer) {
 		return
 	}
-	proven := slices.DeleteFunc(slices.Clone(e.subjects), func(s *subject) bool { return !s.fate.Own || !s.work.Cluster.There })
+	proven := slices.DeleteFunc(slices.Clone(e.subjects), func(s *subject) bool { return !s.fate.Own || !s.work.Cluster.Exists })
 	switch {
 	case len(proven) == 0:
 		// The hub's own Argo CD releases an Application that was never delivered.

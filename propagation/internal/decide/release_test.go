@@ -53,15 +53,15 @@ func TestDecide_plansTheRemovalOfADeletedApplication(t *testing.T) {
 			s.aim("d1")
 			s.delivered("b")
 			s.gone(time.Minute)
-			s.Works[0].Set = &Words{Override: Override{Effect: Hold, On: "ApplicationSet team/x"}}
+			s.Works[0].Set = &Annotations{Override: Override{Effect: Hold, On: "ApplicationSet team/x"}}
 		}, want: "a end ApplicationGone tenant:team delayed; b end ApplicationGone tenant:team bare say"},
 		"gone with its set": {reason: "a hold outlives the set", change: func(s *scene) {
-			s.set(Words{Gone: true, Override: Override{Effect: Hold, On: "ApplicationSet team/shops", Gone: true}})
+			s.set(Annotations{Gone: true, Override: Override{Effect: Hold, On: "ApplicationSet team/shops", Gone: true}})
 			s.delivered("w")
 			s.gone(time.Minute)
 		}, want: "w end ApplicationGone tenant:team/shops delayed"},
 		"gone with its set, approved": {reason: "unless an administrator approves", change: func(s *scene) {
-			s.set(Words{Gone: true, Override: Override{Effect: Hold, On: "ApplicationSet team/shops", Gone: true}})
+			s.set(Annotations{Gone: true, Override: Override{Effect: Hold, On: "ApplicationSet team/shops", Gone: true}})
 			s.delivered("w")
 			s.gone(time.Minute)
 			s.Namespace.Override = Override{Effect: Approve}
@@ -76,7 +76,7 @@ func TestDecide_plansTheRemovalOfADeletedApplication(t *testing.T) {
 			s.deleting()
 		}, want: "w end Deleting cluster-withdrawn:c1 cascade delete; release after proof"},
 		"deleted, its cluster is gone": {reason: "nothing is there any more", change: func(s *scene) {
-			s.delivered("w").Cluster.There = false
+			s.delivered("w").Cluster.Exists = false
 			s.deleting()
 		}, want: "w end Deleting tenant:team cascade delete; release after proof"},
 		"deleted, terminating": {reason: "its cluster has not confirmed", change: func(s *scene) {
@@ -91,11 +91,11 @@ func TestDecide_plansTheRemovalOfADeletedApplication(t *testing.T) {
 			s.annotate(contract.PausedAnnotation, "delivery")
 		}, want: "w end Deleting tenant:team delayed; Paused"},
 		"deleted, another set's word": {reason: "the owner's counts, not that which a work names", change: func(s *scene) {
-			s.delivered("w").Set = &Words{Override: Override{Effect: Undo, On: "ApplicationSet team/other"}}
+			s.delivered("w").Set = &Annotations{Override: Override{Effect: Undo, On: "ApplicationSet team/other"}}
 			s.deleting()
 		}, want: "w end Deleting tenant:team cascade delete; Deleting"},
 		"undone": {reason: "it is let go and its works stay", change: func(s *scene) {
-			s.set(Words{Override: Override{Effect: Undo, On: "ApplicationSet team/shops"}})
+			s.set(Annotations{Override: Override{Effect: Undo, On: "ApplicationSet team/shops"}})
 			s.delivered("w")
 			s.deleting()
 		}, want: "w end Deleting tenant:team/shops delayed; release undone"},
@@ -174,7 +174,7 @@ func TestConfirmedBy(t *testing.T) {
 		"the same":               {ended(func(*scene) {}), "w end Deleting tenant:team cascade delete; Deleting"},
 		"it is not deleted":      {ended(func(s *scene) { s.app.DeletionTimestamp = nil }), "w keep Deleting upcoming tenant:team"},
 		"it is another's":        {ended(func(s *scene) { s.Works = nil }), "w keep Deleting upcoming tenant:team"},
-		"others decide about it": {ended(func(s *scene) { s.set(Words{}) }), "w keep Deleting upcoming tenant:team; Deleting"},
+		"others decide about it": {ended(func(s *scene) { s.set(Annotations{}) }), "w keep Deleting upcoming tenant:team; Deleting"},
 		"it is paused by now":    {ended(func(s *scene) { s.Namespace.Pause = paused("delivery") }), "w end Deleting tenant:team delayed; Paused"},
 		"how it ends is the API server's word": {ended(func(s *scene) {
 			s.Works[0].says(payload.Ending{Finalizers: []string{argocd.ResourcesFinalizer}})

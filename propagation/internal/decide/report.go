@@ -198,7 +198,7 @@ func (e *evaluation) ifLost() string {
 func (e *evaluation) proof() *policy.Decision {
 	var left []string
 	for _, s := range e.subjects {
-		if s.fate.Own && s.work.Cluster.There {
+		if s.fate.Own && s.work.Cluster.Exists {
 			left = append(left, s.place())
 		}
 	}

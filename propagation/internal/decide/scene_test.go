@@ -45,8 +45,8 @@ func newScene() *scene {
 	s.Facts = Facts{
 		Key: types.NamespacedName{Namespace: "team", Name: "shop"}, Now: noon, Application: app,
 		Settings: Settings{BindingGrace: grace, RecreateGrace: 5 * time.Second, SizeLimit: 500 << 10, ArgoCDNamespace: "argocd"},
-		Target:   Cluster{Name: "c1", There: true}, May: Permission{true, true, true},
-		Namespace: Words{On: "Namespace team"}, Hub: Words{On: "Namespace hub"},
+		Target:   Cluster{Name: "c1", Exists: true}, May: Permission{true, true, true},
+		Namespace: Annotations{On: "Namespace team"}, Hub: Annotations{On: "Namespace hub"},
 	}
 	return s
 }
@@ -57,7 +57,7 @@ func (s *scene) annotate(key, value string) { s.app.Annotations[key] = value }
 // aim changes the target cluster of the Application.
 func (s *scene) aim(cluster string) {
 	s.annotate(contract.ClusterAnnotation, cluster)
-	s.Target = Cluster{Name: cluster, There: true}
+	s.Target = Cluster{Name: cluster, Exists: true}
 }
 
 func (s *scene) project(name string) {
@@ -127,7 +127,7 @@ func (w *Work) missing(why Why, since time.Duration) {
 }
 
 // set gives the Application an owning ApplicationSet.
-func (s *scene) set(w Words) {
+func (s *scene) set(w Annotations) {
 	w.On = "ApplicationSet team/shops"
 	s.Owner = &w
 	s.app.OwnerReferences = []metav1.OwnerReference{{APIVersion: argocd.GroupVersion.String(), Kind: argocd.ApplicationSetKind, Name: "shops"}}

@@ -20,7 +20,7 @@ type stepFacts struct {
 	// Abandoned is true if the deleted Application does not wait for its clusters.
 	Abandoned bool
 	// Says is true if the stored work carries its ending.
-	Says bool
+	Written bool
 	// Proven is true if the cluster has reported that no finalizer makes Argo CD prune what has to
 	// stay, or if nothing has to stay. The agent's server-side apply does not remove a finalizer
 	// that another field manager has set as well.
@@ -51,7 +51,7 @@ func nextStep(f stepFacts) Step {
 		return StepDelete
 	case f.Abandoned && !f.Leaves:
 		return StepDelete
-	case !f.Says:
+	case !f.Written:
 		return StepWrite
 	case f.Applied == metav1.ConditionTrue && f.Proven:
 		return StepDelete

@@ -189,16 +189,16 @@ func (n *desiredWork) notes() []policy.Message {
 
 // observed reports the state of an Application that is only observed.
 func (n *desiredWork) observed() policy.Message {
-	there, cluster := payload.DeliveredName(n.app), n.app.Annotations[contract.ClusterAnnotation]
+	existing, cluster := payload.DeliveredName(n.app), n.app.Annotations[contract.ClusterAnnotation]
 	m := policy.Message{Reason: policy.ReasonObserved, Text: fmt.Sprintf("not delivered, only observed (annotation %s): ", contract.ManagementPolicyAnnotation)}
 	switch work := n.current; {
 	case work == nil || work.AppNamespace == "":
-		m.Text += fmt.Sprintf("cluster %q has not reported yet whether it has Application %s", cluster, there)
+		m.Text += fmt.Sprintf("cluster %q has not reported yet whether it has Application %s", cluster, existing)
 	case work.Extra.Missing:
 		return policy.Message{Reason: policy.ReasonNotThere, Text: fmt.Sprintf(
-			"not delivered, and there is nothing to observe: cluster %q has no Application %s; create it there, or remove annotation %s to deliver it", cluster, there, contract.ManagementPolicyAnnotation)}
+			"not delivered, and there is nothing to observe: cluster %q has no Application %s; create it there, or remove annotation %s to deliver it", cluster, existing, contract.ManagementPolicyAnnotation)}
 	case len(work.Extra.Values) == 0 && !work.Observe(work.Cluster.State).Reported:
-		m.Text += fmt.Sprintf("cluster %q has not reported the state of Application %s yet", cluster, there)
+		m.Text += fmt.Sprintf("cluster %q has not reported the state of Application %s yet", cluster, existing)
 	default:
 		changes := strings.Join(payload.Differences(n.app, work.Work), ", ")
 		if changes == "" {

@@ -369,20 +369,20 @@ func (d *deletions) seen() []string {
 func TestAdoption_deletesNothingUnderTheWorkAgent(t *testing.T) {
 	const count, rounds = 4, 6
 	p := newPlace(t)
-	there := p.namespace + "-managed"
-	p.create(namespace(there))
+	existing := p.namespace + "-managed"
+	p.create(namespace(existing))
 	runAgent(t, p.cluster)
 	grace := func(o *Options) { o.RecreateGrace = time.Minute }
-	free := anywhere(t, there)
+	free := anywhere(t, existing)
 	running := start(t, grace, free)
 	apps := make([]*argocd.Application, count)
 	uids := map[string]types.UID{}
 	copyOf := func(name string) (*argocd.Application, error) {
 		a := &argocd.Application{}
-		return a, hub.client.Get(context.Background(), client.ObjectKey{Namespace: there, Name: name}, a)
+		return a, hub.client.Get(context.Background(), client.ObjectKey{Namespace: existing, Name: name}, a)
 	}
 	for i := range apps {
-		apps[i] = p.deploy(fmt.Sprint("again-", i), into(there))
+		apps[i] = p.deploy(fmt.Sprint("again-", i), into(existing))
 	}
 	for _, app := range apps {
 		testkit.Eventually(t, app.Name+" to be applied", func() error {
@@ -394,14 +394,14 @@ func TestAdoption_deletesNothingUnderTheWorkAgent(t *testing.T) {
 			return nil
 		})
 	}
-	deleted := watchDeletions(t, there)
+	deleted := watchDeletions(t, existing)
 	for round := range rounds {
 		down := round%2 == 1
 		if down {
 			running.stop()
 		}
 		for i := range apps {
-			apps[i] = remade(t, p, apps[i], into(there))
+			apps[i] = remade(t, p, apps[i], into(existing))
 		}
 		if down {
 			running = start(t, grace, free)

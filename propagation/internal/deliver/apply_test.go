@@ -185,14 +185,14 @@ func TestApply_survivesAKillWithEachWrite(t *testing.T) {
 			app := p.deploy("guestbook", automated, c.change)
 			runs := func(cluster, namespace string, automation bool) func() error {
 				return func() error {
-					there, reached, all := false, false, works(t, app)
+					exists, reached, all := false, false, works(t, app)
 					for i := range all {
 						w := &all[i]
-						there = there || w.DeletionTimestamp == nil
+						exists = exists || w.DeletionTimestamp == nil
 						reached = reached || w.Namespace == cluster && w.DeletionTimestamp == nil && appliedAt(w) != "" &&
 							payload.DeliveredBy(&w.Spec).Namespace == namespace && strings.Contains(applicationIn(w), "automated") == automation
 					}
-					if kills > 0 && !there {
+					if kills > 0 && !exists {
 						t.Fatal("it runs nowhere")
 					}
 					if !reached || len(all) > 1 {
@@ -339,7 +339,7 @@ func endingOn(t *testing.T, r *refusing, step decide.Step, release decide.Releas
 	for _, name := range []string{"a", "b"} {
 		live := workOn(t, app, "cluster1", nil)
 		live.Name, live.UID = name, types.UID(name)
-		p.works = append(p.works, decide.Work{Work: appcache.Compact(live), Live: live, Cluster: decide.Cluster{There: true}})
+		p.works = append(p.works, decide.Work{Work: appcache.Compact(live), Live: live, Cluster: decide.Cluster{Exists: true}})
 		p.plan.Fates = append(p.plan.Fates, decide.Fate{UID: live.UID, Own: true, Act: decide.End, Due: true, Why: decide.Deleting, Next: step, How: payload.Ending{Orphan: true}})
 	}
 	p.facts.Works = p.works

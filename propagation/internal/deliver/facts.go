@@ -33,11 +33,11 @@ func gather(ctx context.Context, s *sources, from reader, key types.NamespacedNa
 	if f.Application, err = readObject(ctx, from, key, &argocd.Application{}); err != nil {
 		return f, err
 	}
-	if f.Namespace, err = p.namespaceWords(ctx, key.Namespace); err != nil {
+	if f.Namespace, err = p.namespaceAnnotations(ctx, key.Namespace); err != nil {
 		return f, err
 	}
 	if f.Hub = f.Namespace; s.options.HubNamespace != key.Namespace {
-		if f.Hub, err = p.namespaceWords(ctx, s.options.HubNamespace); err != nil {
+		if f.Hub, err = p.namespaceAnnotations(ctx, s.options.HubNamespace); err != nil {
 			return f, err
 		}
 	}
@@ -63,7 +63,7 @@ func settingsOf(o *Options) decide.Settings {
 func gatherDesired(ctx context.Context, p *lookups) (err error) {
 	f, app := p.facts, p.facts.Application
 	if set := app.OwningApplicationSet(); set != "" {
-		if f.Owner, err = p.setWords(ctx, types.NamespacedName{Namespace: app.Namespace, Name: set}); err != nil {
+		if f.Owner, err = p.setAnnotations(ctx, types.NamespacedName{Namespace: app.Namespace, Name: set}); err != nil {
 			return err
 		}
 	}
@@ -206,7 +206,7 @@ func deliverable(ctx context.Context, p *lookups, app *argocd.Application) (bool
 		return false, err
 	}
 	if set := app.OwningApplicationSet(); set != "" {
-		owner, err := theirs.setWords(ctx, types.NamespacedName{Namespace: app.Namespace, Name: set})
+		owner, err := theirs.setAnnotations(ctx, types.NamespacedName{Namespace: app.Namespace, Name: set})
 		if err != nil {
 			return false, err
 		}
@@ -263,7 +263,7 @@ func gatherWorks(ctx context.Context, p *lookups) ([]decide.Work, error) {
 			return nil, err
 		}
 		if g := decide.GroupOf(w.Work); g.Set != "" && p.facts.Application == nil {
-			if work.Set, err = p.setWords(ctx, types.NamespacedName{Namespace: g.Namespace, Name: g.Set}); err != nil {
+			if work.Set, err = p.setAnnotations(ctx, types.NamespacedName{Namespace: g.Namespace, Name: g.Set}); err != nil {
 				return nil, err
 			}
 		}

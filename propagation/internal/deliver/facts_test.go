@@ -46,7 +46,7 @@ type hubObjects struct {
 	agents     map[string]bool
 	notes      map[types.UID]decide.Note
 	gone       time.Time
-	outlived   map[types.NamespacedName]*decide.Words
+	outlived   map[types.NamespacedName]*decide.Annotations
 	naming     map[string][]string // by project
 	fail       string
 }
@@ -87,14 +87,14 @@ func (h *hubObjects) Get(_ context.Context, key client.ObjectKey, o client.Objec
 }
 
 // get copies an existing object into o, or returns NotFound.
-func get[T any](o, there *T, err error) error {
+func get[T any](o, existing *T, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case there == nil:
+	case existing == nil:
 		return apierrors.NewNotFound(schema.GroupResource{}, "")
 	}
-	*o = *there
+	*o = *existing
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (h *hubObjects) Note(work types.UID) decide.Note { return h.notes[work] }
 
 func (h *hubObjects) GoneSince(types.NamespacedName) time.Time { return h.gone }
 
-func (h *hubObjects) Outlives(set types.NamespacedName) (*decide.Words, error) {
+func (h *hubObjects) Outlives(set types.NamespacedName) (*decide.Annotations, error) {
 	return h.outlived[set], h.failing("Outlives")
 }
 
@@ -180,9 +180,9 @@ func project(name, source, destination string) *argocd.AppProject {
 // workOn returns the work that delivers an Application to a cluster.
 func workOn(t *testing.T, app *argocd.Application, cluster string, project *argocd.AppProject) *workv1.ManifestWork {
 	t.Helper()
-	there := app.DeepCopy()
-	there.Annotations[contract.ClusterAnnotation] = cluster
-	work, err := payload.ManifestWork(payload.Inputs{Application: there, Project: project, ProjectNamespace: "argocd"})
+	existing := app.DeepCopy()
+	existing.Annotations[contract.ClusterAnnotation] = cluster
+	work, err := payload.ManifestWork(payload.Inputs{Application: existing, Project: project, ProjectNamespace: "argocd"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,12 +419,12 @@ func TestGather_readsEachAnnotationFromItsObject(t *testing.T) {
 	if f.Target.Pause.Mode != policy.PauseDelivery || f.Works[1].Cluster.Pause.Mode != policy.PauseSync {
 		t.Errorf("the clusters say %+v and %+v", f.Target.Pause, f.Works[1].Cluster.Pause)
 	}
-	for reason, left := range map[string]*decide.Words{
+	for reason, left := range map[string]*decide.Annotations{
 		"a hold outlives its ApplicationSet": {On: "ApplicationSet team/set", Gone: true, Override: decide.Override{Effect: decide.Hold, Until: until, Gone: true}},
 		"so does the policy orphan":          {On: "ApplicationSet team/set", Gone: true, Policy: policy.DeletionPolicy{Value: payload.DeletionOrphan}},
 		"nothing remains":                    nil,
 	} {
-		h.sets, h.outlived = nil, map[types.NamespacedName]*decide.Words{set: left}
+		h.sets, h.outlived = nil, map[types.NamespacedName]*decide.Annotations{set: left}
 		f, err := h.gather()
 		if diff := cmp.Diff(left, f.Owner); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got)\n%s", reason, err, diff)

@@ -147,17 +147,17 @@ func TestMove_removesAnUnboundFormerWork(t *testing.T) {
 			})
 			start(t)
 			says(t, app, policy.ErrorCondition, c.says)
-			there := func() bool {
+			existing := func() bool {
 				stored := &workv1.ManifestWork{}
 				err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(work), stored)
 				return err == nil && stored.DeletionTimestamp == nil
 			}
-			if c.stays && !there() {
+			if c.stays && !existing() {
 				t.Fatalf("%s: the old copy is gone", c.reason)
 			}
 			p.bind(other)
 			testkit.Eventually(t, "the old copy to go", func() error {
-				if there() {
+				if existing() {
 					_ = tryAnswer(client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", nil) // the agent applies the ending
 					return errors.New("it is there")
 				}

@@ -46,7 +46,7 @@ func (p *lookups) cluster(ctx context.Context, name string) (decide.Cluster, err
 	}
 	c.State = status.ClusterOf(name, cluster)
 	if cluster != nil {
-		c.There, c.Leaving, c.Hub = true, cluster.DeletionTimestamp != nil, contract.IsHub(cluster.Name, cluster.Labels)
+		c.Exists, c.Leaving, c.Hub = true, cluster.DeletionTimestamp != nil, contract.IsHub(cluster.Name, cluster.Labels)
 		c.Pause = policy.StrongestPause(
 			policy.ParsePause(cluster.Annotations[contract.PausedAnnotation], pausedOn("ManagedCluster "+name), p.facts.Now),
 			policy.ParsePause(appcache.PauseClaim(cluster), "ClusterClaim "+contract.PauseClaim+" of cluster "+name, p.facts.Now))
@@ -100,8 +100,8 @@ func (p *lookups) permission(ctx context.Context, work *manifestcache.Work) (may
 	if place.Bound, err = p.bound(ctx, work.Namespace); err != nil {
 		return may, err
 	}
-	if there, ok := work.Delivers(); ok {
-		place.Target = there.Namespace
+	if existing, ok := work.Delivers(); ok {
+		place.Target = existing.Namespace
 	}
 	if place.ProjectName != "" && place.Namespace != p.facts.Settings.ArgoCDNamespace {
 		if place.Project, err = p.project(ctx, place.ProjectName); err != nil {
@@ -136,11 +136,11 @@ func (p *lookups) stale(ctx context.Context, work *manifestcache.Work, proven bo
 }
 
 // namespaceWords returns the annotations of a Namespace, or none without a name.
-func (p *lookups) namespaceWords(ctx context.Context, name string) (decide.Words, error) {
+func (p *lookups) namespaceAnnotations(ctx context.Context, name string) (decide.Annotations, error) {
 	if name == "" {
-		return decide.Words{}, nil
+		return decide.Annotations{}, nil
 	}
-	w := decide.Words{On: "Namespace " + name}
+	w := decide.Annotations{On: "Namespace " + name}
 	namespace, err := readObject(ctx, p.from, types.NamespacedName{Name: name}, appcache.NamespaceMetadata())
 	if err != nil || namespace == nil {
 		return w, err
@@ -151,8 +151,8 @@ func (p *lookups) namespaceWords(ctx context.Context, name string) (decide.Words
 
 // setWords returns the annotations of an ApplicationSet. It returns nil if the ApplicationSet was
 // deleted and none of them remains.
-func (p *lookups) setWords(ctx context.Context, key types.NamespacedName) (*decide.Words, error) {
-	w := &decide.Words{On: argocd.ApplicationSetKind + " " + key.String()}
+func (p *lookups) setAnnotations(ctx context.Context, key types.NamespacedName) (*decide.Annotations, error) {
+	w := &decide.Annotations{On: argocd.ApplicationSetKind + " " + key.String()}
 	set, err := readObject(ctx, p.from, key, argocd.ApplicationSetMetadata())
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (p *lookups) setWords(ctx context.Context, key types.NamespacedName) (*deci
 
 // read parses the annotations by which an object delays or approves removals. An invalid value
 // holds them. It was reported when it was set.
-func (p *lookups) read(w *decide.Words, annotations map[string]string) {
+func (p *lookups) read(w *decide.Annotations, annotations map[string]string) {
 	w.Pause = policy.ParsePause(annotations[contract.PausedAnnotation], pausedOn(w.On), p.facts.Now)
 	w.Override, _ = decide.ParseOverride(annotations[contract.DeletionBudgetAnnotation], w.On, p.facts.Now)
 }

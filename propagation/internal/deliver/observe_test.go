@@ -53,7 +53,7 @@ func tryAnswer(key client.ObjectKey, applied, available metav1.ConditionStatus, 
 		condition := func(kind string, status metav1.ConditionStatus, message string) metav1.Condition {
 			return metav1.Condition{Type: kind, Status: status, Reason: "Agent", Message: message, ObservedGeneration: work.Generation, LastTransitionTime: now}
 		}
-		there := payload.DeliveredBy(&work.Spec)
+		existing := payload.DeliveredBy(&work.Spec)
 		var feedback []workv1.FeedbackValue
 		var app argocd.Application
 		if n := len(work.Spec.Workload.Manifests); n > 0 && json.Unmarshal(work.Spec.Workload.Manifests[n-1].Raw, &app) == nil && slices.Contains([]string{"end-without-cascade", "stay-without-automation"}, app.Annotations[contract.RequestAnnotation]) {
@@ -69,7 +69,7 @@ func tryAnswer(key client.ObjectKey, applied, available metav1.ConditionStatus, 
 		work.Status = workv1.ManifestWorkStatus{
 			Conditions: []metav1.Condition{condition(workv1.WorkApplied, applied, "")},
 			ResourceStatus: workv1.ManifestResourceStatus{Manifests: []workv1.ManifestCondition{{
-				ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural, Namespace: there.Namespace, Name: there.Name},
+				ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural, Namespace: existing.Namespace, Name: existing.Name},
 				StatusFeedbacks: workv1.StatusFeedbackResult{Values: feedback},
 				Conditions:      []metav1.Condition{condition(workv1.ManifestApplied, applied, message), condition(workv1.ManifestAvailable, available, "")},
 			}}},

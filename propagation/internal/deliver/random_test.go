@@ -75,8 +75,8 @@ func (f *fleet) model() map[string]string {
 func (f *fleet) stays(name, have string) bool {
 	name, _, _ = strings.Cut(name, " ")
 	app := f.apps[name]
-	there, _, _ := strings.Cut(have, " ")
-	if app == nil || !f.bound[there] {
+	existing, _, _ := strings.Cut(have, " ")
+	if app == nil || !f.bound[existing] {
 		return false
 	}
 	cluster := app.Annotations[contract.ClusterAnnotation]

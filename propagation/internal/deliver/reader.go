@@ -50,7 +50,7 @@ type ledger interface {
 	// GoneSince returns when an Application was first planned as deleted, or the zero time.
 	GoneSince(app types.NamespacedName) time.Time
 	// Outlives returns which annotations of a deleted ApplicationSet still have an effect, or nil.
-	Outlives(set types.NamespacedName) (*decide.Words, error)
+	Outlives(set types.NamespacedName) (*decide.Annotations, error)
 }
 
 // sources are the other inputs of facts, in addition to the objects that a [reader] reads.

@@ -303,8 +303,8 @@ func said(t *testing.T, app *argocd.Application) map[string]string {
 func says(t *testing.T, app *argocd.Application, conditionType, text string) {
 	t.Helper()
 	testkit.Eventually(t, fmt.Sprintf("%s %q on %s", conditionType, text, app.Name), func() error {
-		message, there := said(t, app)[conditionType]
-		if there != (text != "") || !strings.Contains(message, text) {
+		message, exists := said(t, app)[conditionType]
+		if exists != (text != "") || !strings.Contains(message, text) {
 			return fmt.Errorf("conditions are %v", said(t, app))
 		}
 		return nil

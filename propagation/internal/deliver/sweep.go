@@ -270,7 +270,7 @@ func mismatched(apps []argocd.Application, works []*manifestcache.Work) []types.
 		if !ours {
 			continue
 		}
-		if cluster, there := wanted[key]; !there || cluster != work.Namespace {
+		if cluster, exists := wanted[key]; !exists || cluster != work.Namespace {
 			keys = append(keys, key)
 		}
 		found[key] = true

@@ -320,21 +320,21 @@ func windowsSpec(windows string) json.RawMessage {
 func TestWindows_warnAboutTheDefaultProject(t *testing.T) {
 	argo, team := newPlace(t), newPlace(t)
 	start(t, func(o *Options) { o.ArgoCDNamespace = argo.namespace })
-	here, there := argo.deploy("here"), team.deploy("there")
-	for app, cluster := range map[*argocd.Application]string{here: argo.cluster, there: team.cluster} {
+	local, remote := argo.deploy("here"), team.deploy("there")
+	for app, cluster := range map[*argocd.Application]string{local: argo.cluster, remote: team.cluster} {
 		delivered(t, app, cluster)
 	}
 	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: argocd.DefaultProject}, Spec: windowsSpec(`[{"kind":"deny","clusters":["` + argo.cluster + `","` + team.cluster + `"]}]`)}
 	argo.create(project)
-	says(t, here, policy.WarningCondition, "sync windows")
-	says(t, there, policy.WarningCondition, "choose another project")
+	says(t, local, policy.WarningCondition, "sync windows")
+	says(t, remote, policy.WarningCondition, "choose another project")
 	edit(t, project, func(p *argocd.AppProject) {
 		p.Spec = windowsSpec(`[{"kind":"deny","clusters":["` + team.cluster + `"]}]`)
 	})
-	says(t, here, policy.WarningCondition, "")
-	says(t, there, policy.WarningCondition, "sync windows")
+	says(t, local, policy.WarningCondition, "")
+	says(t, remote, policy.WarningCondition, "sync windows")
 	edit(t, project, func(p *argocd.AppProject) { p.Spec = windowsSpec(`[]`) })
-	says(t, there, policy.WarningCondition, "")
+	says(t, remote, policy.WarningCondition, "")
 }
 
 // In a delivered AppProject, the sync windows of the cluster also name it as its own Argo CD does. The

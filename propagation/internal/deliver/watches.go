@@ -83,8 +83,8 @@ func (wa *watcher) applicationsOf(ctx context.Context, o client.Object) []reconc
 	}
 	requests := []reconcile.Request{{NamespacedName: key}}
 	if work, ok := o.(*manifestcache.Work); ok {
-		if there, ok := work.Delivers(); ok {
-			requests = append(requests, wa.claimantRequests(ctx, o.GetNamespace(), there)...)
+		if existing, ok := work.Delivers(); ok {
+			requests = append(requests, wa.claimantRequests(ctx, o.GetNamespace(), existing)...)
 		}
 	}
 	return requests

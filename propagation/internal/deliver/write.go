@@ -55,22 +55,22 @@ func (wr *writer) create(ctx context.Context, app *argocd.Application, want *wor
 		if !apierrors.IsAlreadyExists(err) {
 			return "", fmt.Errorf("create ManifestWork %s/%s: %w", want.Namespace, name, err)
 		}
-		there, err := readObject(ctx, wr.live, client.ObjectKeyFromObject(want), &workv1.ManifestWork{})
+		existing, err := readObject(ctx, wr.live, client.ObjectKeyFromObject(want), &workv1.ManifestWork{})
 		if err != nil {
 			return "", err
 		}
-		if there == nil {
+		if existing == nil {
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // deleted in between
 		}
-		delivers := payload.DeliveredBy(&there.Spec)
-		if owner, ours := manifestcache.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
+		delivers := payload.DeliveredBy(&existing.Spec)
+		if owner, ours := manifestcache.ApplicationOf(existing); ours && owner == client.ObjectKeyFromObject(app) {
 			if delivers.Name != "" && delivers != payload.DeliveredName(app) {
 				continue // a former work, removed once this work is applied
 			}
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
 		}
 		if delivers == payload.DeliveredName(app) {
-			return "", &existingWorkError{appcache.Compact(there)}
+			return "", &existingWorkError{appcache.Compact(existing)}
 		}
 	}
 	return "", fmt.Errorf("create ManifestWork for Application %s/%s: all its names are taken on cluster %s", app.Namespace, app.Name, want.Namespace)
@@ -82,11 +82,11 @@ func (wr *writer) nameTaken(ctx context.Context, app *argocd.Application, cluste
 	if slices.Index(own, name) <= 0 {
 		return nil, nil // it has the name, or keeps an earlier name
 	}
-	there, err := readObject(ctx, wr.live, client.ObjectKey{Namespace: cluster, Name: own[0]}, &workv1.ManifestWork{})
-	if err != nil || there == nil {
+	existing, err := readObject(ctx, wr.live, client.ObjectKey{Namespace: cluster, Name: own[0]}, &workv1.ManifestWork{})
+	if err != nil || existing == nil {
 		return nil, err
 	}
-	if owner, ours := manifestcache.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
+	if owner, ours := manifestcache.ApplicationOf(existing); ours && owner == client.ObjectKeyFromObject(app) {
 		return nil, nil // its own work from before a move within the cluster, which is being removed
 	}
 	return []policy.Message{{Reason: policy.ReasonNameTaken, Text: fmt.Sprintf(

@@ -43,8 +43,8 @@ func IsOwnWork(app *argocd.Application, work *manifestcache.Work) bool {
 
 // Delivers reports whether a work is on the Application's target and delivers the desired identity.
 func Delivers(app *argocd.Application, work *manifestcache.Work) bool {
-	there, ok := work.Delivers()
-	return ok && work.Namespace == app.Annotations[contract.ClusterAnnotation] && there == DeliveredName(app)
+	existing, ok := work.Delivers()
+	return ok && work.Namespace == app.Annotations[contract.ClusterAnnotation] && existing == DeliveredName(app)
 }
 
 // IsCurrent reports whether a work delivers the Application to its target with the desired

@@ -23,7 +23,7 @@ func TestCurrentWork(t *testing.T) {
 		Namespace: "argocd", Name: "guestbook", UID: "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",
 		Annotations: map[string]string{contract.ClusterAnnotation: "cluster1"},
 	}}
-	there, other := DeliveredName(app), types.NamespacedName{Namespace: "elsewhere", Name: app.Name}
+	existing, other := DeliveredName(app), types.NamespacedName{Namespace: "elsewhere", Name: app.Name}
 	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	type given struct {
 		cluster, name string
@@ -37,26 +37,26 @@ func TestCurrentWork(t *testing.T) {
 		want   int
 	}{
 		"none":  {reason: "nothing carries it", want: -1},
-		"usual": {reason: "one of its name", works: []given{{name: "guestbook-0a1b2", delivers: there}}},
+		"usual": {reason: "one of its name", works: []given{{name: "guestbook-0a1b2", delivers: existing}}},
 		"elsewhere": {
 			reason: "a work on another cluster does not stand for it",
-			works:  []given{{cluster: "cluster2", name: "guestbook-0a1b2", delivers: there}}, want: -1,
+			works:  []given{{cluster: "cluster2", name: "guestbook-0a1b2", delivers: existing}}, want: -1,
 		},
 		"adopted": {
 			reason: "of an earlier life, and just what is wanted",
-			works:  []given{{name: "guestbook-fffff", delivers: there}},
+			works:  []given{{name: "guestbook-fffff", delivers: existing}},
 		},
 		"older by name": {
 			reason: "the youngest is kept and the one with the usual name withdrawn",
-			works:  []given{{name: "guestbook-0a1b2", age: 9, delivers: there}, {name: "guestbook-fffff", delivers: there}}, want: 1,
+			works:  []given{{name: "guestbook-0a1b2", age: 9, delivers: existing}, {name: "guestbook-fffff", delivers: existing}}, want: 1,
 		},
 		"same second": {
 			reason: "creation timestamps have seconds, so the name decides, in whatever order the cache lists them",
-			works:  []given{{name: "guestbook-fffff", delivers: there}, {name: "guestbook-eeeee", delivers: there}},
+			works:  []given{{name: "guestbook-fffff", delivers: existing}, {name: "guestbook-eeeee", delivers: existing}},
 		},
 		"leftover": {
 			reason: "what delivers another Application is on its way out, however young",
-			works:  []given{{name: "guestbook-0a1b2", age: 9, delivers: there}, {name: "guestbook-fffff", delivers: other}},
+			works:  []given{{name: "guestbook-0a1b2", age: 9, delivers: existing}, {name: "guestbook-fffff", delivers: other}},
 		},
 		"leftover alone": {
 			reason: "what it says is not about this Application",
@@ -68,7 +68,7 @@ func TestCurrentWork(t *testing.T) {
 		},
 		"moved back within the cluster": {
 			reason: "the one that delivers what is wanted stands for it, though the former one is younger",
-			works:  []given{{name: "guestbook-0a1b2", delivers: there, age: 9}, {name: "guestbook-0a1b2c3d-4e5f", delivers: other}},
+			works:  []given{{name: "guestbook-0a1b2", delivers: existing, age: 9}, {name: "guestbook-0a1b2c3d-4e5f", delivers: other}},
 		},
 		"emptied": {
 			reason: "its own work that delivers no Application any more is repaired",
@@ -117,8 +117,8 @@ func TestIsCurrent_includesAnEmptiedWork(t *testing.T) {
 	}
 	work.Name, work.Spec.Workload.Manifests = WorkNames(app)[0], nil
 	emptied := cached(work)
-	if there, ok := emptied.Delivers(); ok || !IsCurrent(app, emptied) {
-		t.Errorf("it delivers %s, current is %t", there, IsCurrent(app, emptied))
+	if existing, ok := emptied.Delivers(); ok || !IsCurrent(app, emptied) {
+		t.Errorf("it delivers %s, current is %t", existing, IsCurrent(app, emptied))
 	}
 	work.Name = "another"
 	if IsCurrent(app, cached(work)) {

@@ -29,16 +29,16 @@ func IsManagementPolicy(app *argocd.Application) bool {
 // Application either. The spec of the Application is not in the work, so that a change of it needs
 // no write.
 func observe(work *workv1.ManifestWork, app *argocd.Application) error {
-	there := DeliveredName(app)
+	existing := DeliveredName(app)
 	manifest, err := encode("Application", deliveredObject{
 		APIVersion: argocd.GroupVersion.String(), Kind: argocd.ApplicationKind,
-		Metadata: deliveredMetadata{Name: there.Name, Namespace: there.Namespace},
+		Metadata: deliveredMetadata{Name: existing.Name, Namespace: existing.Namespace},
 	})
 	if err != nil {
 		return err
 	}
 	add(&work.Spec, manifest, workv1.ManifestConfigOption{
-		ResourceIdentifier: workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: there.Namespace, Name: there.Name},
+		ResourceIdentifier: workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: existing.Namespace, Name: existing.Name},
 		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(sourcesOf(app.Spec)), contract.ObservedPaths()...)}},
 		UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly},
 		FeedbackScrapeType: workv1.FeedbackWatchType,

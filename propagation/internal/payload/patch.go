@@ -27,7 +27,7 @@ var (
 // are a list. A null in Helm values, which removes a default of the chart, would be lost.
 func Patch(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool, base string) (json.RawMessage, error) {
 	keepGeneration(current, want, withSpec, base)
-	if noted, there := current.Annotations[contract.StoredSpecAnnotation]; there && !withSpec {
+	if noted, exists := current.Annotations[contract.StoredSpecAnnotation]; exists && !withSpec {
 		want.Annotations[contract.StoredSpecAnnotation] = noted
 	}
 	annotations := workAnnotationKeys
@@ -44,19 +44,19 @@ func Patch(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool
 
 // changes returns the operations that set the desired values of keys in the map at path. If there
 // is false, the map does not exist yet.
-func changes(path string, there bool, current, want map[string]string, keys []string) []patchOperation {
+func changes(path string, exists bool, current, want map[string]string, keys []string) []patchOperation {
 	var patch []patchOperation
-	if !there {
+	if !exists {
 		patch = append(patch, patchOperation{"add", path, struct{}{}})
 	}
 	start := len(patch)
 	for _, key := range keys {
 		value, wanted := want[key]
-		is, there := current[key]
+		is, exists := current[key]
 		switch {
-		case wanted && (!there || value != is):
+		case wanted && (!exists || value != is):
 			patch = append(patch, patchOperation{"add", path + "/" + pointer.Replace(key), value})
-		case there && !wanted:
+		case exists && !wanted:
 			patch = append(patch, patchOperation{"remove", path + "/" + pointer.Replace(key), nil})
 		}
 	}

@@ -45,7 +45,7 @@ func TakeProjects(spec, want *workv1.ManifestWorkSpec) (changed bool, err error)
 		if err != nil {
 			return false, err
 		}
-		if raw, there := wanted[id]; there && id.Kind == argocd.AppProjectKind && !bytes.Equal(raw, m.Raw) {
+		if raw, exists := wanted[id]; exists && id.Kind == argocd.AppProjectKind && !bytes.Equal(raw, m.Raw) {
 			m.Raw, changed = raw, true
 		}
 	}

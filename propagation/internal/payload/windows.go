@@ -129,16 +129,16 @@ func windowsOf(project json.RawMessage, app *argocd.Application) []windowOf {
 	name, server := Destination(app.Annotations)
 	var found []windowOf
 	for _, raw := range windowList(p.SyncWindows) {
-		var hub, there syncWindow
+		var hub, existing syncWindow
 		if json.Unmarshal(raw, &hub) != nil {
 			continue // Argo CD cannot decode it either
 		}
-		if delivered, _, err := windowFor(raw, cluster); err != nil || len(delivered) > 0 && json.Unmarshal(delivered, &there) != nil {
+		if delivered, _, err := windowFor(raw, cluster); err != nil || len(delivered) > 0 && json.Unmarshal(delivered, &existing) != nil {
 			continue
 		}
 		found = append(found, windowOf{
 			hub:   hub.selects(app.Name, s.Destination.Namespace, cluster, contract.RegisteredServer(cluster)),
-			there: there.selects(app.Name, s.Destination.Namespace, name, server),
+			there: existing.selects(app.Name, s.Destination.Namespace, name, server),
 		})
 	}
 	return found

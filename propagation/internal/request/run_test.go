@@ -163,8 +163,8 @@ func merge(to, patch map[string]any) {
 		case value == nil:
 			delete(to, name)
 		case isObject:
-			into, there := to[name].(map[string]any)
-			if !there {
+			into, exists := to[name].(map[string]any)
+			if !exists {
 				into = map[string]any{}
 			}
 			merge(into, inner)

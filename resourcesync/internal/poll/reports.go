@@ -164,12 +164,12 @@ func (f *reports) checkFiles() error {
 	if err != nil {
 		return err
 	}
-	there := make(map[intermediate.Key]bool, len(keys))
+	existing := make(map[intermediate.Key]bool, len(keys))
 	for _, k := range keys {
-		there[k] = true
+		existing[k] = true
 	}
 	for k := range f.written {
-		if !there[k] {
+		if !existing[k] {
 			f.drop(k)
 		}
 	}

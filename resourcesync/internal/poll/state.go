@@ -55,16 +55,16 @@ func (s *state) restore(r *intermediate.Report, at time.Time) {
 // setClusters adds new clusters and drops those that do not exist any more. No earlier run can have
 // read a cluster that joins after the first poll.
 func (s *state) setClusters(exist []string) {
-	there := make(map[string]bool, len(exist))
+	existing := make(map[string]bool, len(exist))
 	for _, c := range exist {
-		there[c] = true
+		existing[c] = true
 		if s.clusters[c] == nil {
 			s.clusters[c] = &clusterState{unread: !s.listed}
 		}
 	}
 	s.listed = true
 	for c, st := range s.clusters {
-		if !there[c] {
+		if !existing[c] {
 			s.keep(c, st, nil, translate.Cut{})
 			delete(s.clusters, c)
 		}

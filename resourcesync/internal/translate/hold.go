@@ -28,9 +28,9 @@ func Held(apps []Application) (applications, resources int) {
 func Merge(known, fresh []Application, now time.Time) []Application {
 	out := slices.Clone(fresh)
 	listed := map[intermediate.Resource]bool{}
-	there := map[[2]string]bool{}
+	existing := map[[2]string]bool{}
 	for i := range fresh {
-		there[[2]string{fresh[i].Namespace, fresh[i].Name}] = true
+		existing[[2]string{fresh[i].Namespace, fresh[i].Name}] = true
 		for _, r := range fresh[i].Resources {
 			listed[r] = true
 		}
@@ -39,7 +39,7 @@ func Merge(known, fresh []Application, now time.Time) []Application {
 		before := &known[i]
 		if at := find(out[:len(fresh)], before); at != nil {
 			at.hold(before, listed, now)
-		} else if !there[[2]string{before.Namespace, before.Name}] {
+		} else if !existing[[2]string{before.Namespace, before.Name}] {
 			out = append(out, before.holdWhole(now))
 		}
 	}

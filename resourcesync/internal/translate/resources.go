@@ -57,9 +57,9 @@ func (m *missing) possible() bool {
 }
 
 // resources returns the union of existing and missing resources.
-func resources(there []*search.Item, gone []missing) []intermediate.Resource {
+func resources(existing []*search.Item, gone []missing) []intermediate.Resource {
 	var out []intermediate.Resource
-	for _, it := range there {
+	for _, it := range existing {
 		if contract.IsReportedKind(it.Kind) && it.OwnerUID == "" && it.Name != "" {
 			out = append(out, intermediate.Resource{
 				APIVersion: apiVersion(it.APIGroup, it.APIVersion), Kind: it.Kind, Namespace: it.Namespace, Name: it.Name,

@@ -82,9 +82,9 @@ func (b *builder) addNamespace(w Desired) {
 	b.orphans = append(b.orphans, workv1.OrphaningRule(namespaceID(w)))
 }
 
-// look adds a manifest that reports the content of the client certificate's Secret, and never
+// addReadOnly adds a manifest that reports the content of the client certificate's Secret, and never
 // changes the Secret.
-func (b *builder) look(manifest any, id workv1.ResourceIdentifier) {
+func (b *builder) addReadOnly(manifest any, id workv1.ResourceIdentifier) {
 	b.add(manifest, workv1.ManifestConfigOption{
 		ResourceIdentifier: id,
 		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: secretPaths()}},

@@ -108,30 +108,30 @@ func ManifestOf(work *workv1.ManifestWork, id workv1.ResourceIdentifier) *workv1
 	return &manifests[i]
 }
 
-// look is the reported state of the client certificate's Secret.
-type look struct {
+// observation is the reported state of the client certificate's Secret.
+type observation struct {
 	certificate *Certificate
 	commonName  string
 	version     string
-	// there and gone are the observations of the work agent: the Secret exists, or does not exist.
+	// exists and gone are the observations of the work agent: the Secret exists, or does not exist.
 	// unable is true if it cannot read the Secret.
-	there, gone, unable bool
+	exists, gone, unable bool
 }
 
 // known reports whether the cluster has, or had just now, a certificate to connect with, as far as
 // the work agent reports.
-func (l look) known() bool { return l.certificate != nil || l.version != "" || l.unable }
+func (l observation) known() bool { return l.certificate != nil || l.version != "" || l.unable }
 
-func lookAt(work *workv1.ManifestWork, agentNamespace string) look {
+func observe(work *workv1.ManifestWork, agentNamespace string) observation {
 	manifest := ManifestOf(work, clientSecretID(agentNamespace))
 	if manifest == nil {
-		return look{}
+		return observation{}
 	}
-	v, l := valuesOf(manifest), look{}
+	v, l := valuesOf(manifest), observation{}
 	l.version = contract.Token(v.text[feedbackResourceVersion], &contract.Rejected{})
 	l.certificate, l.commonName = parseCertificate(v.text[feedbackCertificate])
 	if available := meta.FindStatusCondition(manifest.Conditions, workv1.ManifestAvailable); available != nil {
-		l.there = available.Status == metav1.ConditionTrue
+		l.exists = available.Status == metav1.ConditionTrue
 		l.gone = available.Status == metav1.ConditionFalse && available.Reason == notAvailable
 		l.unable = available.Status == metav1.ConditionUnknown
 	}
@@ -172,7 +172,7 @@ func CertificateName(work *workv1.ManifestWork, addOn *addonv1alpha1.ManagedClus
 	if work == nil {
 		return ""
 	}
-	l := lookAt(work, agentNamespace)
+	l := observe(work, agentNamespace)
 	switch {
 	case l.certificate != nil:
 		return l.certificate.Fingerprint
@@ -215,7 +215,7 @@ func KeyGone(leaving *workv1.ManifestWork) bool {
 	if !applied || len(leaving.Spec.ManifestConfigs) != 1 {
 		return false
 	}
-	return lookAt(leaving, leaving.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace).gone
+	return observe(leaving, leaving.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace).gone
 }
 
 // appliedAs reports whether the agent has applied the present generation of the work, and the

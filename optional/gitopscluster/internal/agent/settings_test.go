@@ -90,9 +90,9 @@ func TestSettings_areReadByTheAgent(t *testing.T) {
 				continue
 			}
 			key := e.ValueFrom.ConfigMapKeyRef.Key
-			value, there := data[key]
-			if !there || row.entry != "-" && row.entry != key {
-				t.Errorf("%s is read from entry %q (there: %t), argocd-agent's own manifests call it %s", e.Name, key, there, row.entry)
+			value, exists := data[key]
+			if !exists || row.entry != "-" && row.entry != key {
+				t.Errorf("%s is read from entry %q (there: %t), argocd-agent's own manifests call it %s", e.Name, key, exists, row.entry)
 			}
 			if !row.takes(value) {
 				t.Errorf("%s=%q: want %s of %s", e.Name, value, row.kind, row.values)

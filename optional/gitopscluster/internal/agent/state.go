@@ -23,22 +23,22 @@ type Existing struct {
 
 // StateOf returns the state of an agent. w is the input of [Work], and seen has its latest state.
 // now decides whether a certificate is still valid.
-func StateOf(w Desired, seen Existing, now time.Time) (State, error) {
-	work := seen.Work
+func StateOf(w Desired, existing Existing, now time.Time) (State, error) {
+	work := existing.Work
 	if work == nil {
 		work = &workv1.ManifestWork{}
 	}
-	digest, err := digest(w, CertificateName(work, seen.AddOn, w.AgentNamespace))
+	digest, err := digest(w, CertificateName(work, existing.AddOn, w.AgentNamespace))
 	if err != nil {
 		return State{}, err
 	}
-	l, d := lookAt(work, w.AgentNamespace), deploymentOf(work, w.AgentNamespace)
+	l, d := observe(work, w.AgentNamespace), deploymentOf(work, w.AgentNamespace)
 	applied, failure := appliedAs(work)
 	s := State{WorkApplied: applied}
-	s.ClientCertificate = holdsCertificate(w, l, seen.AddOn, now)
+	s.ClientCertificate = holdsCertificate(w, l, existing.AddOn, now)
 	s.Deployed = applied && d.runs(w, digest)
-	s.Connected = s.Deployed && d.available && l.known() && seen.Cluster.Available
-	s.explain(w, seen, d, failure)
+	s.Connected = s.Deployed && d.available && l.known() && existing.Cluster.Available
+	s.explain(w, existing, d, failure)
 	return s, nil
 }
 
@@ -87,18 +87,18 @@ func (d deployed) runs(w Desired, digest string) bool {
 
 // holdsCertificate reports whether the managed cluster has a valid client certificate of the
 // desired generation. If the work agent cannot read it, the registration agent's report counts.
-func holdsCertificate(w Desired, l look, addOn *addonv1alpha1.ManagedClusterAddOn, now time.Time) bool {
+func holdsCertificate(w Desired, l observation, addOn *addonv1alpha1.ManagedClusterAddOn, now time.Time) bool {
 	switch {
 	case l.unable:
 		return rotated(addOn) != ""
-	case !l.there || l.certificate == nil:
+	case !l.exists || l.certificate == nil:
 		return false
 	}
 	return l.commonName == w.Cluster && l.certificate.Generation == w.Generation && now.Before(l.certificate.NotAfter)
 }
 
 // explain sets reason, message and the waits.
-func (s *State) explain(w Desired, seen Existing, d deployed, failure string) {
+func (s *State) explain(w Desired, existing Existing, d deployed, failure string) {
 	work := fmt.Sprintf("ManifestWork %s/%s", w.Cluster, WorkName)
 	switch {
 	case !s.WorkApplied:
@@ -110,7 +110,7 @@ func (s *State) explain(w Desired, seen Existing, d deployed, failure string) {
 	case !s.ClientCertificate && !s.Connected:
 		s.wait(WaitsForClientCertificate, ReasonNotConnected, fmt.Sprintf(
 			"Secret %s/%s on the managed cluster holds no valid client certificate of generation %s; look at the CertificateSigningRequests with label %s=%s; for one that was denied or has waited too long the cluster asks anew by itself",
-			w.AgentNamespace, ClientSecretName, Group(w.Generation), CSRClusterLabel, w.Cluster)+notRotated(seen.AddOn))
+			w.AgentNamespace, ClientSecretName, Group(w.Generation), CSRClusterLabel, w.Cluster)+notRotated(existing.AddOn))
 	case !s.Deployed && d.image != "" && d.image != w.Image:
 		s.wait(WaitsForDeployment, ReasonVersionMismatch, fmt.Sprintf("the agent runs image %s, and the principal takes only agents of its own version, %s", d.image, w.Image))
 	case !s.Deployed:
@@ -125,9 +125,9 @@ func (s *State) explain(w Desired, seen Existing, d deployed, failure string) {
 	default:
 		s.Reason, s.Message = connectedReason, "the agent is connected to the principal"
 	}
-	if !seen.Cluster.Available {
+	if !existing.Cluster.Available {
 		s.Reason = ReasonClusterUnavailable
-		s.Message = contract.Message("the managed cluster is not available: "+seen.Cluster.Message, &contract.Rejected{})
+		s.Message = contract.Message("the managed cluster is not available: "+existing.Cluster.Message, &contract.Rejected{})
 	}
 }
 

@@ -73,16 +73,16 @@ func number(name string, value int64) workv1.FeedbackValue {
 // cached returns the objects as a cache keeps them.
 func (s *spoke) cached() Existing {
 	s.t.Helper()
-	seen := Existing{Cluster: s.Cluster, Work: s.Work.DeepCopy(), AddOn: s.AddOn.DeepCopy()}
+	existing := Existing{Cluster: s.Cluster, Work: s.Work.DeepCopy(), AddOn: s.AddOn.DeepCopy()}
 	if s.Work == nil {
-		return seen
+		return existing
 	}
-	for _, o := range []any{seen.Work, seen.AddOn} {
+	for _, o := range []any{existing.Work, existing.AddOn} {
 		if kept, err := Transform(o); err != nil || kept != o {
 			s.t.Fatalf("the transform returned %v, %v", kept, err)
 		}
 	}
-	return seen
+	return existing
 }
 
 func (s *spoke) deployment() *workv1.ManifestCondition {
@@ -203,7 +203,7 @@ func TestCertificateName(t *testing.T) {
 	if bundle != "bundle" || name != first || !started {
 		t.Errorf("the agent has CA bundle %q and certificate %q, started with it: %t", bundle, name, started)
 	}
-	certificate := lookAt(s.Work, "argocd").certificate
+	certificate := observe(s.Work, "argocd").certificate
 	if certificate == nil || len(first) != 64 || certificate.Fingerprint != first || certificate.Generation != 1 || !certificate.NotAfter.Equal(start.Add(time.Hour)) {
 		t.Errorf("the certificate is %q, %+v", first, certificate)
 	}
@@ -265,8 +265,8 @@ func TestRunsWith(t *testing.T) {
 				step(s)
 			}
 			bundle, name, started := RunsWith(s.Work, s.AddOn, "argocd")
-			seen := s.cached()
-			if b, n, is := RunsWith(seen.Work, seen.AddOn, "argocd"); b != bundle || n != name || is != started {
+			existing := s.cached()
+			if b, n, is := RunsWith(existing.Work, existing.AddOn, "argocd"); b != bundle || n != name || is != started {
 				t.Errorf("with the objects of a cache it is %q, %q, %t; want %q, %q, %t", b, n, is, bundle, name, started)
 			}
 			if started != c.want {

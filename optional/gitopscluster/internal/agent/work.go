@@ -41,7 +41,7 @@ func Work(w Desired, certificate string) (*workv1.ManifestWork, error) {
 	b.apply(configMap(w), id("", "configmaps", w.AgentNamespace, SettingsName))
 	b.apply(caSecret(w), id("", "secrets", w.AgentNamespace, CASecretName))
 	b.apply(deployment(w, digest), id("apps", "deployments", w.AgentNamespace, DeploymentName), deploymentPaths()...)
-	b.look(clientSecret(w.AgentNamespace), clientSecretID(w.AgentNamespace))
+	b.addReadOnly(clientSecret(w.AgentNamespace), clientSecretID(w.AgentNamespace))
 	annotations := map[string]string{OwnerAnnotation: w.Owner.String(), ArgoNamespaceAnnotation: w.ArgoNamespace, CertificatesAnnotation: digest}
 	if certificate != "" {
 		annotations[ClientCertificateAnnotation] = certificate
@@ -53,7 +53,7 @@ func Work(w Desired, certificate string) (*workv1.ManifestWork, error) {
 // created for an add-on.
 func LeavingWork(addOn *addonv1alpha1.ManagedClusterAddOn) (*workv1.ManifestWork, error) {
 	b := &builder{}
-	b.look(clientSecret(InstallNamespace(addOn)), clientSecretID(InstallNamespace(addOn)))
+	b.addReadOnly(clientSecret(InstallNamespace(addOn)), clientSecretID(InstallNamespace(addOn)))
 	annotations := map[string]string{}
 	for _, key := range []string{OwnerAnnotation, ArgoNamespaceAnnotation} {
 		annotations[key] = addOn.Annotations[key]

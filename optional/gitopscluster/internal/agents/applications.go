@@ -31,12 +31,12 @@ func (r *Reconciler) readApplications(ctx context.Context, v *view) (time.Durati
 			}
 		}
 	}
-	report, look, err := r.applications.Read(ctx, v.namespace, clusters)
+	report, after, err := r.applications.Read(ctx, v.namespace, clusters)
 	if err != nil { // the agents do not depend on it
 		ctrl.LoggerFrom(ctx).Error(err, "cannot read what agents do to Applications", "namespace", v.namespace)
 	}
 	v.applications = report
-	return look, nil
+	return after, nil
 }
 
 // keepDefault keeps the clusters' default AppProject, or records in a dry run that it has to. It
@@ -48,7 +48,7 @@ func (v *view) keepDefault(ctx context.Context, options Options, reader *applica
 			return nil, err
 		}
 	}
-	for _, p := range v.there {
+	for _, p := range v.existing {
 		others = others || p.addOn != nil || p.work != nil
 	}
 	managed := slices.DeleteFunc(slices.Clone(v.specs), func(a Spec) bool { return a.Agent == nil || a.Agent.Mode != agent.ModeManaged })

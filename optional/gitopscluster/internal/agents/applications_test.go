@@ -69,13 +69,13 @@ func TestDefaultProject_isKeptAlthoughAKeyIsChecked(t *testing.T) {
 	f := newFixture(t)
 	o := f.defaultProject(nil)
 	c, left := f.cluster(), f.cluster()
-	look, err := agent.LeavingWork(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: left}})
+	leaving, err := agent.LeavingWork(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: left}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.create(look)
+	f.create(leaving)
 	testkit.Eventually(t, "the work in the cache", func() error {
-		return f.client.Get(context.Background(), client.ObjectKeyFromObject(look), look)
+		return f.client.Get(context.Background(), client.ObjectKeyFromObject(leaving), leaving)
 	})
 	f.Set(f.spec("a", 0, c))
 	f.delivered(c, holds("192.0.2.1"))

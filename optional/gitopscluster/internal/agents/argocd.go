@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// nextLook is the longest time between two plans.
-	nextLook = 10 * time.Minute
+	// checkInterval is the longest time between two plans.
+	checkInterval = 10 * time.Minute
 	// patience is how long the plan of an Argo CD may fail before that is reported.
 	patience = 2 * time.Minute
 )
@@ -33,19 +33,19 @@ const (
 // MakePlan returns an error, and the plan records that nothing is known about this Argo CD. The plan is
 // nil if the agents' objects cannot be read.
 func (r *Reconciler) MakePlan(ctx context.Context, specs []Spec) (*Plan, error) {
-	there, err := r.present(ctx, specs)
+	existing, err := r.present(ctx, specs)
 	if err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(r.orphaned, func(name string, _ time.Time) bool { _, is := there[name]; return !is })
-	plan := &Plan{tasks: map[string]*task{}, statuses: map[types.NamespacedName]Status{}, open: map[string]bool{}, failures: map[string]error{}, Look: nextLook}
-	assigned := assign(specs, there)
+	maps.DeleteFunc(r.orphaned, func(name string, _ time.Time) bool { _, is := existing[name]; return !is })
+	plan := &Plan{tasks: map[string]*task{}, statuses: map[types.NamespacedName]Status{}, open: map[string]bool{}, failures: map[string]error{}, After: checkInterval}
+	assigned := assign(specs, existing)
 	var failed error
 	for _, namespace := range r.options.Namespaces {
-		v := &view{namespace: namespace, assigned: assigned, there: map[string]presence{}}
-		for name, p := range there {
+		v := &view{namespace: namespace, assigned: assigned, existing: map[string]presence{}}
+		for name, p := range existing {
 			if p.namespace == namespace {
-				v.there[name] = p
+				v.existing[name] = p
 			}
 		}
 		for _, a := range slices.SortedFunc(slices.Values(specs), older) {
@@ -84,54 +84,54 @@ func (r *Reconciler) planArgoCD(ctx context.Context, v *view, plan *Plan) error 
 	}
 	r.orphans(v)
 	tasks := map[string]*task{}
-	state, reports, look, err := r.prepare(ctx, v, tasks)
+	state, reports, after, err := r.prepare(ctx, v, tasks)
 	if err != nil {
 		return err
 	}
 	certificates.MeasureAgents(v.namespace, v.renewal(reports))
-	look = min(look, r.release(tasks, v))
+	after = min(after, r.release(tasks, v))
 	statuses, err := r.statusesOf(ctx, v, tasks, state)
 	if err != nil {
 		return err
 	}
 	maps.Copy(plan.tasks, tasks)
 	maps.Copy(plan.statuses, statuses)
-	plan.Look = min(plan.Look, look, cmp.Or(state.NextLook, nextLook))
+	plan.After = min(plan.After, after, cmp.Or(state.After, checkInterval))
 	return nil
 }
 
 // prepare ensures the certificates for the agents of an Argo CD, and adds the task of each cluster to
-// tasks. If no GitOpsCluster requests agents any more, it removes the certificates (see unused). look
+// tasks. If no GitOpsCluster requests agents any more, it removes the certificates (see unused). after
 // is the longest time until the next plan.
-func (r *Reconciler) prepare(ctx context.Context, v *view, tasks map[string]*task) (state certificates.State, reports []pki.Report, look time.Duration, err error) {
-	look = nextLook
-	if len(v.there) > 0 || slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {
+func (r *Reconciler) prepare(ctx context.Context, v *view, tasks map[string]*task) (state certificates.State, reports []pki.Report, after time.Duration, err error) {
+	after = checkInterval
+	if len(v.existing) > 0 || slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {
 		delete(r.without, v.namespace)
 	}
 	if slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {
-		if look, err = r.readApplications(ctx, v); err != nil {
-			return state, nil, look, err
+		if after, err = r.readApplications(ctx, v); err != nil {
+			return state, nil, after, err
 		}
 		var secrets map[string]string
 		if reports, secrets, err = r.reports.of(ctx, v); err != nil {
-			return state, nil, look, err
+			return state, nil, after, err
 		}
 		if state, err = r.certificates(ctx, v, reports, secrets); err != nil {
-			return state, nil, look, err
+			return state, nil, after, err
 		}
-		return state, reports, look, r.assign(tasks, v, state, reports)
+		return state, reports, after, r.assign(tasks, v, state, reports)
 	}
 	dry := slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun })
-	if len(v.there) == 0 && !r.clean[v.namespace] && !dry {
+	if len(v.existing) == 0 && !r.clean[v.namespace] && !dry {
 		if wait := r.unused(v); wait > 0 {
-			return state, nil, min(look, wait), nil
+			return state, nil, min(after, wait), nil
 		}
 		if err := remove(ctx, r.applications, r.keeper, v.namespace); err != nil {
-			return state, nil, look, err
+			return state, nil, after, err
 		}
 		r.clean[v.namespace] = true
 	}
-	return state, nil, look, nil
+	return state, nil, after, nil
 }
 
 // unused returns how much longer the certificates of an Argo CD without agents stay. The time is 0 while a
@@ -159,7 +159,7 @@ func remove(ctx context.Context, a *applications.Reader, k *certificates.Keeper,
 // find reads the address of the principal for each spec.
 func (r *Reconciler) find(ctx context.Context, v *view) error {
 	v.found, v.problems = map[types.NamespacedName]principal.Found{}, map[types.NamespacedName][]principal.Problem{}
-	seen, err := r.reader.Read(ctx, v.namespace)
+	existing, err := r.reader.Read(ctx, v.namespace)
 	if err != nil {
 		return err
 	}
@@ -172,10 +172,10 @@ func (r *Reconciler) find(ctx context.Context, v *view) error {
 			if a.Agent.Port != 0 {
 				w.Port = strconv.Itoa(int(a.Agent.Port))
 			}
-			v.found[a.Owner], v.problems[a.Owner] = principal.Find(w, seen)
+			v.found[a.Owner], v.problems[a.Owner] = principal.Find(w, existing)
 			if a.Owner.Namespace != v.namespace {
 				w.Address = ""
-				own, _ := principal.Find(w, seen)
+				own, _ := principal.Find(w, existing)
 				v.foundNames(a.Owner, own.Names)
 			}
 		}
@@ -213,15 +213,15 @@ func (r *Reconciler) assign(next map[string]*task, v *view, state certificates.S
 		for _, name := range a.all() {
 			if v.assigned[name] == a.Owner && name != v.namespace {
 				clusters++
-				if _, there := v.there[name]; !there {
+				if _, exists := v.existing[name]; !exists {
 					reports = append(reports, pki.Report{Cluster: name})
 				}
 			}
 		}
 	}
 	reports = slices.DeleteFunc(slices.Clone(reports), func(report pki.Report) bool {
-		_, wanted := v.assigned[report.Cluster]
-		return !wanted // no GitOpsCluster would change its agent
+		_, desired := v.assigned[report.Cluster]
+		return !desired // no GitOpsCluster would change its agent
 	})
 	generations := pki.Generations(reports, state.SigningCA, state.TrustedCAs, atLeast, r.options.Limit.Of(clusters), time.Now())
 	for _, a := range v.specs {
@@ -260,9 +260,9 @@ func newTask(v *view, a Spec, state certificates.State, name string, generation 
 // orphans sets the grace of each agent without an existing GitOpsCluster.
 func (r *Reconciler) orphans(v *view) {
 	v.grace = map[string]time.Duration{}
-	for name, p := range v.there {
-		_, wanted := v.assigned[name]
-		if wanted || slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Owner == p.owner }) {
+	for name, p := range v.existing {
+		_, desired := v.assigned[name]
+		if desired || slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Owner == p.owner }) {
 			delete(r.orphaned, name)
 			continue
 		}
@@ -276,15 +276,15 @@ func (r *Reconciler) orphans(v *view) {
 // release adds a task to remove each agent that no GitOpsCluster requests any more. It returns the
 // longest time until the next plan. If the GitOpsCluster of an agent does not exist, the oldest one in
 // Argo CD's namespace decides.
-func (r *Reconciler) release(tasks map[string]*task, v *view) (look time.Duration) {
-	look = nextLook
-	for name, p := range v.there {
-		if _, wanted := v.assigned[name]; wanted {
+func (r *Reconciler) release(tasks map[string]*task, v *view) (after time.Duration) {
+	after = checkInterval
+	for name, p := range v.existing {
+		if _, desired := v.assigned[name]; desired {
 			continue
 		}
 		t := &task{namespace: v.namespace, owner: p.owner, untouched: !v.leaving(name)}
 		if wait := v.grace[name]; wait > 0 {
-			look = min(look, wait)
+			after = min(after, wait)
 		}
 		i := slices.IndexFunc(v.specs, func(a Spec) bool { return a.Owner == p.owner })
 		if i < 0 {
@@ -297,5 +297,5 @@ func (r *Reconciler) release(tasks map[string]*task, v *view) (look time.Duratio
 			tasks[name] = t
 		}
 	}
-	return look
+	return after
 }

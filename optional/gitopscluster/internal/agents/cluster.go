@@ -68,32 +68,32 @@ func (r *Reconciler) present(ctx context.Context, specs []Spec) (map[string]pres
 	if err := r.fleet.Reader().List(ctx, &addOns, ours...); err != nil {
 		return nil, fmt.Errorf("list ManagedClusterAddOns: %w", err)
 	}
-	works, looks, err := r.fleet.Works(ctx)
+	works, leaving, err := r.fleet.Works(ctx)
 	if err != nil {
 		return nil, err
 	}
-	there, foreign := map[string]presence{}, map[string]bool{}
+	existing, foreign := map[string]presence{}, map[string]bool{}
 	for i := range addOns.Items {
 		if a := &addOns.Items[i]; isAgent(a) {
-			there[a.Namespace] = presence{addOn: a}
+			existing[a.Namespace] = presence{addOn: a}
 		} else {
 			foreign[a.Namespace] = true
 		}
 	}
 	counts := func(w *workv1.ManifestWork) bool { return !foreign[w.Namespace] && agent.IsOurs(w) }
 	for name, w := range works {
-		if p := there[name]; counts(w) {
+		if p := existing[name]; counts(w) {
 			p.work = w
-			there[name] = p
+			existing[name] = p
 		}
 	}
-	for name, w := range looks {
-		if p := there[name]; counts(w) {
-			p.look = w
-			there[name] = p
+	for name, w := range leaving {
+		if p := existing[name]; counts(w) {
+			p.leaving = w
+			existing[name] = p
 		}
 	}
-	for name, p := range there {
+	for name, p := range existing {
 		cluster := &clusterv1.ManagedCluster{}
 		err := r.client.Get(ctx, client.ObjectKey{Name: name}, cluster, client.UnsafeDisableDeepCopy)
 		if client.IgnoreNotFound(err) != nil {
@@ -105,9 +105,9 @@ func (r *Reconciler) present(ctx context.Context, specs []Spec) (map[string]pres
 		if p.owner, p.namespace, err = r.ownerOf(ctx, name, p.addOn, specs); err != nil {
 			return nil, err
 		}
-		there[name] = p
+		existing[name] = p
 	}
-	return there, nil
+	return existing, nil
 }
 
 // ownerOf returns the GitOpsCluster of an agent, and the namespace of its Argo CD. That namespace may be

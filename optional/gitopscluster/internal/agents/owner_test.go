@@ -178,11 +178,11 @@ func TestAssign_keepsOwners(t *testing.T) {
 		"two guests":    {[]Spec{spec("team", "older", 1, "c"), spec("team", "younger", 2, "c")}, types.NamespacedName{Namespace: "team", Name: "younger"}, "team/younger"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			there := map[string]presence{"c": {addOn: &addonv1alpha1.ManagedClusterAddOn{}, owner: c.has, namespace: "argocd"}}
+			existing := map[string]presence{"c": {addOn: &addonv1alpha1.ManagedClusterAddOn{}, owner: c.has, namespace: "argocd"}}
 			if c.has.Name == "" { // the add-on was deleted, or a restored hub does not have it yet
-				there = nil
+				existing = nil
 			}
-			if got := assign(c.specs, there)["c"].String(); got != c.want {
+			if got := assign(c.specs, existing)["c"].String(); got != c.want {
 				t.Errorf("it is %s's, want %s", got, c.want)
 			}
 		})

@@ -24,8 +24,8 @@ type Plan struct {
 	failures map[string]error
 	// off is true if gitopscluster runs without agents. Objects of an earlier run stay.
 	off bool
-	// Look is the longest time until the next plan.
-	Look time.Duration
+	// After is the longest time until the next plan.
+	After time.Duration
 }
 
 // Off is the plan of a gitopscluster that runs without agents.
@@ -36,7 +36,7 @@ type task struct {
 	namespace string
 	owner     types.NamespacedName
 	// wanted is nil if the agent has to be removed.
-	desired  *agent.Desired
+	desired *agent.Desired
 	abandon bool
 	// untouched is true if the agent stays unchanged, because of a dry run or because something is not
 	// known yet.
@@ -148,7 +148,7 @@ func (p *Plan) changes(before *Plan) (agents, secrets []string) {
 // An existing agent stays with its GitOpsCluster on two conditions. That GitOpsCluster still requests the
 // agent, and has the same relation to Argo CD's namespace as the first. Ages change with a restore,
 // owners do not.
-func assign(specs []Spec, there map[string]presence) map[string]types.NamespacedName {
+func assign(specs []Spec, existing map[string]presence) map[string]types.NamespacedName {
 	specs = slices.DeleteFunc(slices.SortedFunc(slices.Values(specs), older), func(a Spec) bool { return a.Agent == nil })
 	assigned, asking := map[string]types.NamespacedName{}, map[types.NamespacedName]Spec{}
 	first := func(name string, a Spec) {
@@ -164,12 +164,12 @@ func assign(specs []Spec, there map[string]presence) map[string]types.Namespaced
 	}
 	for _, a := range specs {
 		for name := range a.Held {
-			if a.keeps(name, there[name]) {
+			if a.keeps(name, existing[name]) {
 				first(name, a)
 			}
 		}
 	}
-	for name, p := range there {
+	for name, p := range existing {
 		is, asks := asking[p.owner]
 		if p.addOn != nil && asks && is.has(name) && is.samePriority(asking[assigned[name]], p.namespace) {
 			assigned[name] = p.owner

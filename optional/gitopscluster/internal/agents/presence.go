@@ -18,8 +18,8 @@ import (
 // presence has the hub's objects for the agent of one cluster. They belong to caches.
 type presence struct {
 	addOn *addonv1alpha1.ManagedClusterAddOn
-	// work delivers the agent. look checks whether the agent's key is deleted.
-	work, look *workv1.ManifestWork
+	// work delivers the agent. leaving checks whether the agent's key is deleted.
+	work, leaving *workv1.ManifestWork
 	// owner is its GitOpsCluster, and namespace the namespace of its Argo CD.
 	owner     types.NamespacedName
 	namespace string
@@ -32,7 +32,7 @@ type presence struct {
 // Their finalizers belong to agents that do not run any more.
 func (p presence) ended(name string, abandon bool) bool {
 	return fleet.Lost(name, p.cluster, abandon) && (p.addOn == nil || !p.addOn.DeletionTimestamp.IsZero()) &&
-		(p.work == nil || !p.work.DeletionTimestamp.IsZero()) && (p.look == nil || !p.look.DeletionTimestamp.IsZero())
+		(p.work == nil || !p.work.DeletionTimestamp.IsZero()) && (p.leaving == nil || !p.leaving.DeletionTimestamp.IsZero())
 }
 
 func (p presence) issued() []pki.Issued {

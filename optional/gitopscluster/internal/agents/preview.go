@@ -21,11 +21,11 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 	c := reading{from: from}
 	r := newReconciler(c, c, applications.Lists{}, options)
 	r.fleet, a.DryRun = fleet.Reading(c), true
-	there, err := r.present(ctx, []Spec{a})
+	existing, err := r.present(ctx, []Spec{a})
 	if err != nil {
 		return nil, err
 	}
-	v := viewOf(a, there, others)
+	v := viewOf(a, existing, others)
 	plan := &Plan{tasks: map[string]*task{}, statuses: map[types.NamespacedName]Status{a.Owner: {}}}
 	if !slices.Contains(options.Namespaces, a.ArgoNamespace) {
 		return plan, nil
@@ -45,7 +45,7 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 			if v.assigned[name] != a.Owner || name == v.namespace {
 				continue
 			}
-			if plan.tasks[name], err = newTask(v, a, state, name, max(v.there[name].generation(), a.AtLeast, 1)); err != nil {
+			if plan.tasks[name], err = newTask(v, a, state, name, max(v.existing[name].generation(), a.AtLeast, 1)); err != nil {
 				return nil, err
 			}
 		}
@@ -57,14 +57,14 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 }
 
 // viewOf returns the view of one spec. Agents of others stay assigned to them.
-func viewOf(a Spec, there map[string]presence, others map[types.NamespacedName]bool) *view {
-	v := &view{namespace: a.ArgoNamespace, specs: []Spec{a}, assigned: assign([]Spec{a}, there), there: map[string]presence{}, others: len(others) > 0}
-	for name, p := range there {
+func viewOf(a Spec, existing map[string]presence, others map[types.NamespacedName]bool) *view {
+	v := &view{namespace: a.ArgoNamespace, specs: []Spec{a}, assigned: assign([]Spec{a}, existing), existing: map[string]presence{}, others: len(others) > 0}
+	for name, p := range existing {
 		if p.namespace == v.namespace && others[p.owner] {
 			v.assigned[name] = p.owner
 		}
 		if p.namespace == v.namespace && (p.owner == a.Owner || others[p.owner]) {
-			v.there[name] = p
+			v.existing[name] = p
 		}
 	}
 	return v

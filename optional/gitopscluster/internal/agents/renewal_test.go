@@ -156,7 +156,7 @@ func TestReporter_resetsTheStartTimeOfAReturnedCluster(t *testing.T) {
 	if got := r.since(name, 1); !got.Equal(before) {
 		t.Errorf("while it stays: since %s, want %s", got, before)
 	}
-	leaving := &view{there: map[string]presence{name: {}}}
+	leaving := &view{existing: map[string]presence{name: {}}}
 	if reports, _, err := r.of(t.Context(), leaving); err != nil || len(reports) > 0 {
 		t.Errorf("a cluster that leaves is reported: %v, %v", reports, err)
 	}

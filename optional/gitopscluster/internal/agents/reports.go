@@ -36,7 +36,7 @@ type wantedSince struct {
 // of returns a report for each cluster, and the digest of the config in its Secret.
 func (r *reporter) of(ctx context.Context, v *view) (reports []pki.Report, secrets map[string]string, err error) {
 	secrets = map[string]string{}
-	for name, p := range v.there {
+	for name, p := range v.existing {
 		if v.leaving(name) {
 			r.generations.Delete(name) // a cluster that returns starts again
 			continue                   // nothing waits for its agent, which needs no access any more

@@ -63,7 +63,7 @@ func TestReporter_reportsWhetherTheAgentHasRestarted(t *testing.T) {
 	}
 	addOn.Annotations[agent.IssuedAnnotation] = string(issued)
 	r := &reporter{client: hub.client, signing: sign.Options{}, secret: func(context.Context, string, string) ([]string, string, error) { return nil, "", nil }}
-	v := &view{grace: map[string]time.Duration{"c1": time.Hour}, there: map[string]presence{"c1": {addOn: addOn, work: work, available: true}}}
+	v := &view{grace: map[string]time.Duration{"c1": time.Hour}, existing: map[string]presence{"c1": {addOn: addOn, work: work, available: true}}}
 	for named, want := range map[string]bool{"the one before": false, pki.Fingerprint(certificate): true} {
 		work.Annotations[agent.ClientCertificateAnnotation] = named
 		reports, _, err := r.of(t.Context(), v)

@@ -107,15 +107,15 @@ func TestLeft_ignoresAnOwnerThatAClusterForged(t *testing.T) {
 	f.Set(f.spec("other", 0))
 	a.Clusters = nil
 	f.Set(a)
-	look := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.LeavingWorkName}}
+	leaving := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.LeavingWorkName}}
 	testkit.Eventually(t, "the look for the key", func() error {
-		return hub.client.Get(context.Background(), client.ObjectKeyFromObject(look), look)
+		return hub.client.Get(context.Background(), client.ObjectKeyFromObject(leaving), leaving)
 	})
 	f.absent(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.AddOnName}})
-	testkit.Edit(t, hub.client, look, func(w *workv1.ManifestWork) { w.Annotations[agent.OwnerAnnotation] = f.owner("other").String() })
+	testkit.Edit(t, hub.client, leaving, func(w *workv1.ManifestWork) { w.Annotations[agent.OwnerAnnotation] = f.owner("other").String() })
 	testkit.Eventually(t, "the forged owner in the cache", func() error {
-		_, looks, err := f.fleet.Works(context.Background())
-		if w := looks[c]; w == nil || w.Annotations[agent.OwnerAnnotation] != f.owner("other").String() {
+		_, leaving, err := f.fleet.Works(context.Background())
+		if w := leaving[c]; w == nil || w.Annotations[agent.OwnerAnnotation] != f.owner("other").String() {
 			return errors.Join(errors.New("not there"), err)
 		}
 		return nil

@@ -38,7 +38,7 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, tasks map[string]*
 				status.Agents[name] = agent.State{Reason: agent.ReasonNameNotAllowed, WaitingFor: agent.WaitsForWork, Message: "an agent would have the name of the hub's Argo CD namespace " + name + ", and reach what is in it; register the cluster with another name, or take it out of the Placement; generators of ApplicationSets then delete its Applications"}
 				continue
 			}
-			is, err := r.stateOf(ctx, tasks[name], v.there[name])
+			is, err := r.stateOf(ctx, tasks[name], v.existing[name])
 			if err != nil {
 				return nil, err
 			}
@@ -46,8 +46,8 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, tasks map[string]*
 		}
 		for name, t := range tasks {
 			if t.owner == a.Owner && t.desired == nil {
-				p := v.there[name]
-				l := fleet.Leaving{Name: name, Cluster: p.cluster, Abandoned: t.abandon, Work: p.work, AddOn: p.addOn, Look: p.look}
+				p := v.existing[name]
+				l := fleet.Leaving{Name: name, Cluster: p.cluster, Abandoned: t.abandon, Work: p.work, AddOn: p.addOn, LeavingWork: p.leaving}
 				status.Leaving[name] = l.WaitsFor()
 			}
 		}

@@ -214,7 +214,7 @@ func (f *fixture) pass(ctx context.Context) (reconcile.Result, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.plan, f.passes = plan, f.passes+1
-	return reconcile.Result{RequeueAfter: plan.Look}, err
+	return reconcile.Result{RequeueAfter: plan.After}, err
 }
 
 // Set adds or changes GitOpsClusters and starts a pass. Their clusters get a Secret.

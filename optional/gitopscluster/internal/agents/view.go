@@ -24,9 +24,9 @@ type view struct {
 	assigned map[string]types.NamespacedName
 	// others is true if this Argo CD may have specs that specs does not have.
 	others bool
-	// there has the clusters that have an object of an agent of this Argo CD. grace is how much longer an
+	// existing has the clusters that have an object of an agent of this Argo CD. grace is how much longer an
 	// agent stays if its GitOpsCluster does not exist.
-	there    map[string]presence
+	existing map[string]presence
 	grace    map[string]time.Duration
 	found    map[types.NamespacedName]principal.Found
 	problems map[types.NamespacedName][]principal.Problem
@@ -63,13 +63,13 @@ func (v *view) checkAddresses() {
 // stays for the grace period, because a restored hub may get the GitOpsCluster late. It also stays while
 // another GitOpsCluster holds the cluster back.
 func (v *view) leaving(cluster string) bool {
-	_, wanted := v.assigned[cluster]
+	_, desired := v.assigned[cluster]
 	grace, orphan := v.grace[cluster]
 	heldBack := func(s Spec) bool { _, held := s.Held[cluster]; return held }
 	if orphan && (grace > 0 || slices.ContainsFunc(v.specs, heldBack)) {
 		return false
 	}
-	return !wanted && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.there[cluster].owner && s.DryRun })
+	return !desired && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.existing[cluster].owner && s.DryRun })
 }
 
 // renewal returns when the first client certificate has to be renewed, or zero. An unreachable
@@ -77,7 +77,7 @@ func (v *view) leaving(cluster string) bool {
 // not renew.
 func (v *view) renewal(reports []pki.Report) (first time.Time) {
 	for _, r := range reports {
-		if _, wanted := v.assigned[r.Cluster]; !wanted || !r.Reachable || len(r.Issued) == 0 {
+		if _, desired := v.assigned[r.Cluster]; !desired || !r.Reachable || len(r.Issued) == 0 {
 			continue
 		}
 		newest := r.Issued[len(r.Issued)-1]

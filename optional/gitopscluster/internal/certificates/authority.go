@@ -140,13 +140,13 @@ func (p *pass) show(ctx context.Context, shown *corev1.Secret, a pki.Authorities
 		}
 		return p.patch(ctx, shown, data, nil, "it does not show the CA's certificates alone")
 	}
-	there, err := parse(shown)
+	existing, err := parse(shown)
 	if err != nil {
 		p.fault(shown, &pki.Fault{Reason: pki.ReasonBroken, Text: err.Error()})
 		return nil //nolint:nilerr // a problem of the Secret, which is reported as one
 	}
 	for _, c := range a.Trusted {
-		if !slices.ContainsFunc(there.Trusted, c.Equal) {
+		if !slices.ContainsFunc(existing.Trusted, c.Equal) {
 			p.fault(shown, &pki.Fault{Reason: pki.ReasonNotTrusted, Text: fmt.Sprintf("it lacks the certificate of the CA in Secret %s", p.key)})
 			return nil
 		}

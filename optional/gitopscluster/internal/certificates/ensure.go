@@ -15,10 +15,10 @@ import (
 // Ensure creates and updates the Secrets, and restarts the principal if it has to read them again.
 // An error means that something could not be read or written. The state has the problems of the
 // Secrets.
-func (k *Keeper) Ensure(ctx context.Context, wanted Facts) (State, error) {
+func (k *Keeper) Ensure(ctx context.Context, facts Facts) (State, error) {
 	var writes []Write
 	for range 4 { // at most one pass for each step of a CA change, and one without changes
-		p := &pass{keeper: k, wanted: wanted, now: k.now(), state: State{NextLook: nextLook}, key: client.ObjectKey{Namespace: k.keys, Name: KeyName(wanted.Namespace)}}
+		p := &pass{keeper: k, wanted: facts, now: k.now(), state: State{After: checkInterval}, key: client.ObjectKey{Namespace: k.keys, Name: KeyName(facts.Namespace)}}
 		again, err := p.run(ctx)
 		writes = append(writes, p.state.Writes...)
 		p.state.Writes = writes
@@ -26,7 +26,7 @@ func (k *Keeper) Ensure(ctx context.Context, wanted Facts) (State, error) {
 			return p.state, err
 		}
 	}
-	return State{}, fmt.Errorf("certificates of %s: a change of the CA does not come to an end", wanted.Namespace)
+	return State{}, fmt.Errorf("certificates of %s: a change of the CA does not come to an end", facts.Namespace)
 }
 
 // run returns true after a step of a CA change, because everything has to be checked again.
@@ -68,7 +68,7 @@ func (p *pass) fill(a *pki.Authorities) {
 	}
 	if a.Signing != nil {
 		p.state.SigningCA = a.Signing.ID()
-		p.lookAt(pki.AuthorityDue(a.Signing.Certificate))
+		p.checkAt(pki.AuthorityDue(a.Signing.Certificate))
 	}
 	clients := proxyClients{
 		namespace: p.wanted.Namespace, authorities: *a, bundle: p.state.CABundle,

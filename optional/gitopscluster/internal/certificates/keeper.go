@@ -118,8 +118,8 @@ type State struct {
 	// ProxyDigest returns that digest alone, and is cheap.
 	ProxyDigest func(cluster string) (digest string, err error)
 	Problems    []principal.Problem
-	// NextLook is the delay until the next pass without an event.
-	NextLook time.Duration
+	// After is the delay until the next pass without an event.
+	After time.Duration
 	// Writes are those that were made, or of a dry run those that are to be made.
 	Writes []Write
 }

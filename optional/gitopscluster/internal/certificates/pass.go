@@ -11,8 +11,8 @@ import (
 
 // These are the delays until the next pass without an event.
 const (
-	nextLook    = 10 * time.Minute
-	waitingLook = 20 * time.Second
+	checkInterval   = 10 * time.Minute
+	waitingInterval = 20 * time.Second
 	// patience is how long a change of the CA may take before it is a problem.
 	patience = time.Hour
 )
@@ -32,6 +32,6 @@ type pass struct {
 }
 
 // lookAt requests the next pass at a time or earlier.
-func (p *pass) lookAt(when time.Time) {
-	p.state.NextLook = min(p.state.NextLook, max(when.Sub(p.now), time.Second))
+func (p *pass) checkAt(when time.Time) {
+	p.state.After = min(p.state.After, max(when.Sub(p.now), time.Second))
 }

@@ -67,7 +67,7 @@ func (p *pass) waits(is pki.Authorities, waiting pki.Waiting, digest string) {
 	if waiting.Empty() {
 		return
 	}
-	p.state.NextLook = min(p.state.NextLook, waitingLook)
+	p.state.After = min(p.state.After, waitingInterval)
 	var reasons []string
 	if waiting.Principal {
 		reasons = append(reasons, p.principalWaits(digest))

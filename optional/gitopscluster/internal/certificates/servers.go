@@ -38,7 +38,7 @@ func (p *pass) server(ctx context.Context, name string, a *pki.Authorities, host
 			}
 			return p.issue(ctx, secret, name, a, hosts, why(certificate, fault, a, p))
 		}
-		p.lookAt(pki.RenewAt(certificate))
+		p.checkAt(pki.RenewAt(certificate))
 		p.measure(name, certificate)
 		return certificate, nil
 	}
@@ -92,7 +92,7 @@ func (p *pass) issue(ctx context.Context, secret *corev1.Secret, name string, a 
 	if err != nil {
 		return nil, err
 	}
-	p.lookAt(pki.RenewAt(made[0]))
+	p.checkAt(pki.RenewAt(made[0]))
 	if !p.wanted.DryRun { // else it is not stored
 		p.measure(name, made[0])
 	}

@@ -55,7 +55,7 @@ func (p *pass) patch(ctx context.Context, secret *corev1.Secret, data map[string
 		changed[key] = value
 	}
 	for key := range secret.Data {
-		if _, there := data[key]; !there {
+		if _, exists := data[key]; !exists {
 			changed[key] = nil
 		}
 	}

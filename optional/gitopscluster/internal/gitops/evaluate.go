@@ -88,17 +88,17 @@ func (h hubReader) admitted(ctx context.Context, o *v1beta1.GitOpsCluster) (inte
 	return intent.AdmittedBy(namespace.Labels), nil
 }
 
-// look reads the state of a GitOpsCluster. installed has the clusters with an agent.
-func (h hubReader) look(ctx context.Context, o *v1beta1.GitOpsCluster, in intent.Intent, installed map[agents.Holder][]string) (found, error) {
+// observe reads the state of a GitOpsCluster. installed has the clusters with an agent.
+func (h hubReader) observe(ctx context.Context, o *v1beta1.GitOpsCluster, in intent.Intent, installed map[agents.Holder][]string) (found, error) {
 	f := found{intent: in, selected: map[string]*clusterv1.ManagedCluster{}}
 	if in.Refusal != nil && in.Refusal.Reason == intent.ReasonNamespaceNotAllowed {
 		return f, nil // existing objects are not read either
 	}
-	if err := h.lookAtSecrets(ctx, o, &f); err != nil {
+	if err := h.observeSecrets(ctx, o, &f); err != nil {
 		return f, err
 	}
 	own := installed[agents.Holder{Owner: key(o), ArgoNamespace: in.ArgoNamespace}]
-	if err := h.lookAtAgents(ctx, own, &f); err != nil || in.Refusal != nil {
+	if err := h.observeAgents(ctx, own, &f); err != nil || in.Refusal != nil {
 		return f, err
 	}
 	names, problem, err := h.decisions(ctx, o.Namespace, in.Placement)
@@ -157,7 +157,7 @@ func (h hubReader) decisions(ctx context.Context, namespace, name string) ([]str
 // lookAtSecrets reads which clusters the GitOpsCluster holds. A Secret of ours without a holder
 // belongs to the oldest GitOpsCluster in its namespace. It comes from the time when every cluster
 // was registered, or its GitOpsCluster was removed by force.
-func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, f *found) error {
+func (h hubReader) observeSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, f *found) error {
 	f.secrets, f.rivals, f.held = map[string]*corev1.Secret{}, map[string]string{}, map[string]bool{}
 	secrets := &corev1.SecretList{}
 	if err := h.List(ctx, secrets, client.InNamespace(f.intent.ArgoNamespace), clustersecret.Selector); err != nil {
@@ -188,7 +188,7 @@ func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, 
 // lookAtAgents reads which of the clusters with an agent of the GitOpsCluster have no Secret of ours. If
 // the ManagedCluster is being deleted or is not accepted any more, the agent leaves at once, as the
 // Secret does. If it does not exist, the hub may be in a restore.
-func (h hubReader) lookAtAgents(ctx context.Context, installed []string, f *found) error {
+func (h hubReader) observeAgents(ctx context.Context, installed []string, f *found) error {
 	f.agentOnly = map[string]bool{}
 	if f.intent.Agent == nil {
 		return nil // the spec requests no agent

@@ -54,8 +54,8 @@ func newGate(mgr ctrl.Manager, options Options) *Gate {
 	}
 }
 
-// look opens or closes the gate, and logs a change once.
-func (g *Gate) look(ctx context.Context) {
+// check opens or closes the gate, and logs a change once.
+func (g *Gate) check(ctx context.Context) {
 	why := g.closed(ctx)
 	g.open.Store(why == "")
 	foreign := 0.0
@@ -114,7 +114,7 @@ func (g *Gate) unread(err error) string {
 // wait returns when the gate is open, or with false at the end of ctx.
 func (g *Gate) wait(ctx context.Context) bool {
 	for {
-		if g.look(ctx); g.open.Load() {
+		if g.check(ctx); g.open.Load() {
 			return true
 		}
 		if !clock.Sleep(ctx, g.every) {
@@ -127,7 +127,7 @@ func (g *Gate) wait(ctx context.Context) bool {
 func (g *Gate) watch(ctx context.Context, opened func()) {
 	for clock.Sleep(ctx, g.every) {
 		before := g.open.Load()
-		if g.look(ctx); g.open.Load() && !before {
+		if g.check(ctx); g.open.Load() && !before {
 			opened()
 		}
 	}

@@ -115,8 +115,10 @@ func TestHostileAgent_changesNoOtherFate(t *testing.T) {
 	if err := hub.client.Delete(context.Background(), own); err != nil {
 		t.Fatal(err)
 	}
-	look := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: hostile, Name: agent.LeavingWorkName}}
-	testkit.Eventually(t, "the look for the key", func() error { return hub.client.Get(context.Background(), client.ObjectKeyFromObject(look), look) })
+	leaving := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: hostile, Name: agent.LeavingWorkName}}
+	testkit.Eventually(t, "the look for the key", func() error {
+		return hub.client.Get(context.Background(), client.ObjectKeyFromObject(leaving), leaving)
+	})
 	f.gone(&addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: hostile, Name: agent.AddOnName}})
 	f.forge(hostile, other, o, agent.LeavingWorkName)
 	unchanged("while its agent leaves")

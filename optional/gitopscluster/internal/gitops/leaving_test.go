@@ -292,7 +292,7 @@ func TestDeletion_listsPulledApplicationsOnce(t *testing.T) {
 		f.decide(decision, clusters[2:2+n]...)
 		f.ready(other, n)
 	}
-	allowed := 1 + int(time.Since(began)/pulledLook)
+	allowed := 1 + int(time.Since(began)/pulledInterval)
 	if n := record.counts()["list applications"]; n < 1 || n > allowed {
 		t.Errorf("Applications were listed %d times, want at most %d", n, allowed)
 	}
@@ -341,7 +341,7 @@ func TestUnconfirmed_remembersAWait(t *testing.T) {
 	waits("with both confirmed", 3)
 	is.intent.Confirmed = 1
 	waits("with a lower number again", 4, first, second)
-	r.waits[key(o)] = wait{time.Now().Add(-pulledLook), is.held, []string{first, second}}
+	r.waits[key(o)] = wait{time.Now().Add(-pulledInterval), is.held, []string{first, second}}
 	for _, name := range []string{"first", "second"} {
 		if err := hub.client.Delete(t.Context(), &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: name}}); err != nil {
 			t.Fatal(err)

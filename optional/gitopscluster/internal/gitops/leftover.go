@@ -90,7 +90,7 @@ func (r *Reconciler) leftover(ctx context.Context, o *v1beta1.GitOpsCluster, f f
 		return "", nil
 	}
 	is := found{intent: f.intent}
-	err = hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.lookAtSecrets(ctx, o, &is)
+	err = hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.observeSecrets(ctx, o, &is)
 	switch {
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("its cluster Secrets may be in namespace %[1]s, which gitopscluster may not read; %[2]s, and grant it Secrets there. If that namespace is gone, remove finalizer %[3]s", namespace, start, intent.GitOpsClusterFinalizer), nil

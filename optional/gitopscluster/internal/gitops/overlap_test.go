@@ -101,14 +101,14 @@ func TestRegistration_addsAHolderToThatOfAllClusters(t *testing.T) {
 	f.placement("one", clusters[0])
 	f.start()
 	f.registered(clusters...)
-	here := f.gitops("here", "one")
-	there := f.gitops("there", "one", func(o *v1beta1.GitOpsCluster) { o.Spec.ArgoServer.ArgoNamespace = other })
-	f.ready(here, 1)
-	f.ready(there, 1)
+	own := f.gitops("here", "one")
+	foreign := f.gitops("there", "one", func(o *v1beta1.GitOpsCluster) { o.Spec.ArgoServer.ArgoNamespace = other })
+	f.ready(own, 1)
+	f.ready(foreign, 1)
 	if got := f.secrets(other); len(got) != 1 || got[clusters[0]] == nil {
 		t.Errorf("the other Argo CD knows %d clusters", len(got))
 	}
-	for _, o := range []*v1beta1.GitOpsCluster{here, there} {
+	for _, o := range []*v1beta1.GitOpsCluster{own, foreign} {
 		if err := hub.client.Delete(context.Background(), o); err != nil {
 			t.Fatal(err)
 		}

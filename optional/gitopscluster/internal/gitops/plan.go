@@ -34,7 +34,7 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 			return v1beta1.GitOpsClusterStatus{}, err
 		}
 	}
-	f, err := h.look(ctx, o, in, installed)
+	f, err := h.observe(ctx, o, in, installed)
 	if err != nil {
 		return v1beta1.GitOpsClusterStatus{}, err
 	}

@@ -22,7 +22,7 @@ import (
 
 const (
 	// pulledLook is how often pulled Applications are listed while a deletion waits for them.
-	pulledLook = 30 * time.Second
+	pulledInterval = 30 * time.Second
 	// pulledPage is how many of them are read at a time.
 	pulledPage = 500
 )
@@ -52,7 +52,7 @@ func (r *Reconciler) unconfirmed(ctx context.Context, o *v1beta1.GitOpsCluster, 
 	}
 	// Every pass asks. Only a new list lets a deletion begin.
 	last := r.waits[key(o)]
-	if time.Since(last.at) < pulledLook && maps.Equal(last.going, going) && len(last.pulled) > f.intent.Confirmed {
+	if time.Since(last.at) < pulledInterval && maps.Equal(last.going, going) && len(last.pulled) > f.intent.Confirmed {
 		return last.pulled, nil
 	}
 	delete(r.waits, key(o))

@@ -79,7 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if !r.gate.open.Load() {
 		return ctrl.Result{}, nil // the gate enqueues a pass when it opens
 	}
-	all, failed := r.look(ctx)
+	all, failed := r.observe(ctx)
 	if all == nil {
 		return requeueOnConflict(failed)
 	}
@@ -98,24 +98,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if err := r.assign(ctx, all, plan); err != nil {
 		return ctrl.Result{}, errors.Join(failed, err)
 	}
-	look := plan.Look
+	after := plan.After
 	for _, x := range all {
 		result, err := r.finish(ctx, x, plan)
 		failed = errors.Join(failed, err)
-		if result.RequeueAfter > 0 && (look == 0 || result.RequeueAfter < look) {
-			look = result.RequeueAfter
+		if result.RequeueAfter > 0 && (after == 0 || result.RequeueAfter < after) {
+			after = result.RequeueAfter
 		}
 	}
 	if failed != nil {
 		return requeueOnConflict(failed)
 	}
-	return ctrl.Result{RequeueAfter: look}, nil
+	return ctrl.Result{RequeueAfter: after}, nil
 }
 
-// look returns all GitOpsClusters with the clusters that each of them holds. It returns nil if a read
+// observe returns all GitOpsClusters with the clusters that each of them holds. It returns nil if a read
 // fails, because the owners of clusters are not known then. If a write or a decision fails for one
 // GitOpsCluster, only this one keeps everything as it is.
-func (r *Reconciler) look(ctx context.Context) (all []*member, failed error) {
+func (r *Reconciler) observe(ctx context.Context) (all []*member, failed error) {
 	list := &v1beta1.GitOpsClusterList{}
 	if err := r.client.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list GitOpsClusters: %w", err)
@@ -136,7 +136,7 @@ func (r *Reconciler) look(ctx context.Context) (all []*member, failed error) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := h.look(ctx, o, intent.Of(o, r.options.settings(admitted)), installed)
+		f, err := h.observe(ctx, o, intent.Of(o, r.options.settings(admitted)), installed)
 		if err != nil {
 			return nil, err
 		}
@@ -195,19 +195,19 @@ func (x *member) spec() agents.Spec {
 
 // forget deletes the state of GitOpsClusters that do not exist any more, or that were re-created.
 func (r *Reconciler) forget(list *v1beta1.GitOpsClusterList) {
-	there := map[types.NamespacedName]types.UID{}
+	existing := map[types.NamespacedName]types.UID{}
 	for i := range list.Items {
-		there[key(&list.Items[i])] = list.Items[i].UID
+		existing[key(&list.Items[i])] = list.Items[i].UID
 	}
 	for owner, uid := range r.known {
-		if there[owner] != uid {
+		if existing[owner] != uid {
 			delete(r.since, owner)
 			delete(r.confirmed, owner)
 			delete(r.waits, owner)
 			r.status.forget(owner)
 		}
 	}
-	r.known = there
+	r.known = existing
 }
 
 // holds returns the clusters that a GitOpsCluster holds from now on: the selected clusters, and the
@@ -366,11 +366,11 @@ func (r *Reconciler) finish(ctx context.Context, x *member, plan *agents.Plan) (
 	}
 	switch {
 	case len(x.unconfirmed) > 0:
-		return r.status.write(ctx, x.object, facts, pulledLook)
+		return r.status.write(ctx, x.object, facts, pulledInterval)
 	case facts.Deleting && !x.intent.DryRun:
 		return r.release(ctx, x, plan, facts)
 	}
-	return r.status.write(ctx, x.object, facts, x.decision.Look)
+	return r.status.write(ctx, x.object, facts, x.decision.After)
 }
 
 // release removes the finalizer of a GitOpsCluster that is being deleted, once it has no cluster left.
@@ -380,7 +380,7 @@ func (r *Reconciler) release(ctx context.Context, x *member, plan *agents.Plan, 
 		return ctrl.Result{}, err
 	}
 	if facts.Leftover != "" {
-		return r.status.write(ctx, x.object, facts, pulledLook)
+		return r.status.write(ctx, x.object, facts, pulledInterval)
 	}
 	left, err := r.left(ctx, x, plan)
 	if err != nil {
@@ -412,17 +412,17 @@ func (r *Reconciler) left(ctx context.Context, x *member, plan *agents.Plan) (bo
 	}
 	live := found{intent: x.intent}
 	// The cached list of other GitOpsClusters is sufficient. The Secrets have to be current.
-	err := hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.lookAtSecrets(ctx, x.object, &live)
+	err := hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.observeSecrets(ctx, x.object, &live)
 	return len(live.held) > 0, err
 }
 
 // finalizer adds or removes ours.
-func (r *Reconciler) finalizer(ctx context.Context, o *v1beta1.GitOpsCluster, wanted bool) error {
-	if controllerutil.ContainsFinalizer(o, intent.GitOpsClusterFinalizer) == wanted {
+func (r *Reconciler) finalizer(ctx context.Context, o *v1beta1.GitOpsCluster, desired bool) error {
+	if controllerutil.ContainsFinalizer(o, intent.GitOpsClusterFinalizer) == desired {
 		return nil
 	}
 	before := o.DeepCopy()
-	if wanted {
+	if desired {
 		controllerutil.AddFinalizer(o, intent.GitOpsClusterFinalizer)
 	} else {
 		controllerutil.RemoveFinalizer(o, intent.GitOpsClusterFinalizer)

@@ -42,14 +42,14 @@ type statusWriter struct {
 	wrote    map[types.NamespacedName]written
 }
 
-// write writes the status of facts, once for each change. look is the delay until the next check.
-func (w *statusWriter) write(ctx context.Context, o *v1beta1.GitOpsCluster, facts intent.Facts, look time.Duration) (ctrl.Result, error) {
+// write writes the status of facts, once for each change. after is the delay until the next check.
+func (w *statusWriter) write(ctx context.Context, o *v1beta1.GitOpsCluster, facts intent.Facts, after time.Duration) (ctrl.Result, error) {
 	now := time.Now()
 	want := facts.Status(&o.Status, now)
 	count(o, want.Clusters)
 	last := w.wrote[key(o)]
 	if equality.Semantic.DeepEqual(want, o.Status) || equality.Semantic.DeepEqual(want, last.wanted) && equality.Semantic.DeepEqual(o.Status, last.stored) {
-		return ctrl.Result{RequeueAfter: look}, nil
+		return ctrl.Result{RequeueAfter: after}, nil
 	}
 	if wait := debounce - now.Sub(last.at); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
@@ -64,7 +64,7 @@ func (w *statusWriter) write(ctx context.Context, o *v1beta1.GitOpsCluster, fact
 	want.LastUpdateTime = o.Status.LastUpdateTime
 	w.wrote[key(o)] = written{at: now, wanted: want, stored: *o.Status.DeepCopy()}
 	w.announce(ctx, before, o)
-	return ctrl.Result{RequeueAfter: look}, nil
+	return ctrl.Result{RequeueAfter: after}, nil
 }
 
 // announce logs, and records an Event, when a GitOpsCluster turns ready or is not ready

@@ -34,8 +34,8 @@ type Decision struct {
 	// removed. Then none is removed.
 	Allowed  int
 	HeldBack bool
-	// Look is the delay until the next check, or 0.
-	Look time.Duration
+	// After is the delay until the next check, or 0.
+	After time.Duration
 }
 
 // Decide returns which clusters leave.
@@ -56,8 +56,8 @@ func (d Departures) Decide(now time.Time) Decision {
 			since = now
 		}
 		if left := d.Grace - now.Sub(since); left > 0 {
-			if v.Look == 0 || left < v.Look {
-				v.Look = left
+			if v.After == 0 || left < v.After {
+				v.After = left
 			}
 			continue
 		}

@@ -47,7 +47,7 @@ func TestDecide(t *testing.T) {
 				d.Limit.Percent = limit.Percent(c.percent)
 			}
 			v := d.Decide(now)
-			if strings.Join(v.Leaving, " ") != c.leaving || strings.Join(v.Go, " ") != c.leave || v.HeldBack != c.heldBack || v.Look != c.look {
+			if strings.Join(v.Leaving, " ") != c.leaving || strings.Join(v.Go, " ") != c.leave || v.HeldBack != c.heldBack || v.After != c.look {
 				t.Errorf("%s: %+v", c.reason, v)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 const (
 	// away is how long a change of the CA also waits for agents that are not connected while their
 	// cluster is available. They may just be restarting.
-	away = 10 * time.Minute
+	longestWait = 10 * time.Minute
 )
 
 // Report is the state of one cluster with an agent.
@@ -67,7 +67,7 @@ func (r Report) recent(now time.Time) bool {
 	if newest, issued := r.newest(); issued && newest.Generation == r.Generation {
 		began = newest.At
 	}
-	return began.IsZero() || now.Before(began.Add(away))
+	return began.IsZero() || now.Before(began.Add(longestWait))
 }
 
 // hasOwn reports whether a certificate of the generation that is requested was issued.
@@ -183,7 +183,7 @@ func Advance(is Authorities, facts Facts) (Authorities, Step, Waiting, error) {
 func waitToSwitch(is Authorities, facts Facts) Waiting {
 	waiting := Waiting{Step: Switch, Principal: !facts.PrincipalRuns}
 	digest := BundleDigest(is.Bundle())
-	young := facts.Now.Before(is.Next.Certificate.NotBefore.Add(skew + away))
+	young := facts.Now.Before(is.Next.Certificate.NotBefore.Add(skew + longestWait))
 	for _, r := range facts.Reports {
 		if r.Generation > 0 && (!r.SecretCurrent || r.Bundle != digest && (r.Connected || young && r.Reachable)) {
 			waiting.Clusters = append(waiting.Clusters, r.Cluster)
@@ -222,18 +222,18 @@ func (r *Report) replaces(newest int, ca string, now time.Time) bool {
 // and for longer if the new certificate has a problem. Unreachable clusters get no new generation and do not delay
 // others. A cluster that does not return delays them for ten minutes.
 func Generations(reports []Report, ca string, trusted []string, atLeast, limit int, now time.Time) map[string]int {
-	wanted := make(map[string]int, len(reports))
+	desired := make(map[string]int, len(reports))
 	var outdated []Report
 	underway := 0
 	for _, r := range reports {
-		wanted[r.Cluster] = max(r.Generation, 1)
+		desired[r.Cluster] = max(r.Generation, 1)
 		newest, issued := r.newest()
 		switch {
 		case r.Generation == 0:
-			wanted[r.Cluster] = max(atLeast, 1)
+			desired[r.Cluster] = max(atLeast, 1)
 		case r.Full:
 		case r.Stuck || r.refused(ca, trusted):
-			wanted[r.Cluster] = max(r.Generation+1, atLeast)
+			desired[r.Cluster] = max(r.Generation+1, atLeast)
 		case r.hasOwn() && (newest.CA != ca || r.Generation < atLeast):
 			outdated = append(outdated, r)
 		case issued && r.replaces(newest.Generation, ca, now):
@@ -242,9 +242,9 @@ func Generations(reports []Report, ca string, trusted []string, atLeast, limit i
 	}
 	for _, r := range outdated {
 		if underway < max(limit, 1) && r.Connected {
-			wanted[r.Cluster] = max(r.Generation+1, atLeast)
+			desired[r.Cluster] = max(r.Generation+1, atLeast)
 			underway++
 		}
 	}
-	return wanted
+	return desired
 }

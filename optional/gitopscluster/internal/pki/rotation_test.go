@@ -178,12 +178,12 @@ func TestGenerations_reachEveryClusterWithinTheLimit(t *testing.T) {
 	now := day
 	for round := 0; ; round++ {
 		now = now.Add(time.Minute)
-		wanted := Generations(reports, "new", []string{"old", "new"}, 0, limit, now)
+		desired := Generations(reports, "new", []string{"old", "new"}, 0, limit, now)
 		open := 0
 		for i := range reports {
 			r := &reports[i]
-			if wanted[r.Cluster] > r.Generation {
-				r.Generation, r.Connected = wanted[r.Cluster], false
+			if desired[r.Cluster] > r.Generation {
+				r.Generation, r.Connected = desired[r.Cluster], false
 			}
 			if !r.Connected {
 				open++

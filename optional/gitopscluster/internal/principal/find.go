@@ -131,22 +131,22 @@ func (f Found) ProxyServer(namespace, cluster string) string {
 
 // Find returns where the principal is, and which of its settings do not fit. There is an address
 // unless a problem explains its absence.
-func Find(wanted Requirements, seen Existing) (Found, []Problem) {
+func Find(desired Requirements, existing Existing) (Found, []Problem) {
 	found := Found{ProxyService: defaultProxy, ProxyPort: proxyPort}
 	var problems []Problem
-	service := principalService(seen.Services, wanted.Service)
+	service := principalService(existing.Services, desired.Service)
 	if service != nil {
 		found.Service = service.Name
-		problems = append(problems, locate(&found, wanted, service, seen.Routes)...)
+		problems = append(problems, locate(&found, desired, service, existing.Routes)...)
 	} else {
-		problems = append(problems, locateWithoutService(&found, wanted, seen.Services)...)
+		problems = append(problems, locateWithoutService(&found, desired, existing.Services)...)
 	}
-	if proxy := proxyService(seen.Services, found.Service); proxy != nil {
+	if proxy := proxyService(existing.Services, found.Service); proxy != nil {
 		found.ProxyService, found.ProxyPort = proxy.Name, proxyPortOf(proxy)
 	}
-	found.Names = certificateNames(wanted.Namespace, service, serviceNames[0], found.Address)
-	found.ProxyNames = certificateNames(wanted.Namespace, nil, found.ProxyService, "")
-	return found, append(problems, inspect(&found, wanted, seen)...)
+	found.Names = certificateNames(desired.Namespace, service, serviceNames[0], found.Address)
+	found.ProxyNames = certificateNames(desired.Namespace, nil, found.ProxyService, "")
+	return found, append(problems, inspect(&found, desired, existing)...)
 }
 
 // principalService returns the Service of the principal, nil unless it is clear which.
@@ -219,12 +219,12 @@ func proxyPortOf(service *corev1.Service) int32 {
 }
 
 // locate finds the address at which managed clusters reach a Service.
-func locate(found *Found, wanted Requirements, service *corev1.Service, routes []Route) []Problem {
-	port, ok := servicePort(service, wanted.Address != "")
+func locate(found *Found, desired Requirements, service *corev1.Service, routes []Route) []Problem {
+	port, ok := servicePort(service, desired.Address != "")
 	route := agentRoute(routes, service.Name)
 	switch {
-	case wanted.Address != "":
-		found.Address, found.Port, found.Source = wanted.Address, port, SourceSpec
+	case desired.Address != "":
+		found.Address, found.Port, found.Source = desired.Address, port, SourceSpec
 	case route != "":
 		found.Address, found.Port, found.Source = route, defaultPort, SourceRoute
 	case ingress(service) != "":
@@ -232,48 +232,48 @@ func locate(found *Found, wanted Requirements, service *corev1.Service, routes [
 	default:
 		return []Problem{{Reason: ReasonNotExposed, Message: fmt.Sprintf(
 			"Service %s/%s of type %s has no address that managed clusters reach: no Route of part-of %s, no status.loadBalancer.ingress; %s, or set %s (with type NodePort to the address of a node)",
-			wanted.Namespace, service.Name, service.Spec.Type, partOfAgent, cmp.Or(installationOf(wanted.Namespace, service).place(typeSetting, "LoadBalancer"), "set its type to LoadBalancer"), wanted.field())}}
+			desired.Namespace, service.Name, service.Spec.Type, partOfAgent, cmp.Or(installationOf(desired.Namespace, service).place(typeSetting, "LoadBalancer"), "set its type to LoadBalancer"), desired.field())}}
 	}
-	if !ok && wanted.Port == "" && found.Source != SourceRoute {
+	if !ok && desired.Port == "" && found.Source != SourceRoute {
 		port := Problem{Reason: ReasonNotExposed, Message: fmt.Sprintf(
-			"Service %s/%s has no port https, 443 or 8443 and not just one; name its port https, or set the port beside %s", wanted.Namespace, service.Name, wanted.field())}
+			"Service %s/%s has no port https, 443 or 8443 and not just one; name its port https, or set the port beside %s", desired.Namespace, service.Name, desired.field())}
 		found.Address, found.Port, found.Source = "", 0, ""
 		return []Problem{port}
 	}
-	return settle(found, wanted)
+	return settle(found, desired)
 }
 
 // locateWithoutService takes the address from the spec, or reports that it is missing.
-func locateWithoutService(found *Found, wanted Requirements, services []corev1.Service) []Problem {
-	if wanted.Address != "" {
-		found.Address, found.Port, found.Source = wanted.Address, defaultPort, SourceSpec
-		return settle(found, wanted)
+func locateWithoutService(found *Found, desired Requirements, services []corev1.Service) []Problem {
+	if desired.Address != "" {
+		found.Address, found.Port, found.Source = desired.Address, defaultPort, SourceSpec
+		return settle(found, desired)
 	}
 	several := ""
 	if slices.ContainsFunc(services, func(s corev1.Service) bool { return strings.HasSuffix(s.Name, serviceSuffix) }) {
 		several = ", and more than one that ends in " + serviceSuffix
 	}
 	names := serviceNames
-	if wanted.Service != "" {
-		names = []string{wanted.Service}
+	if desired.Service != "" {
+		names = []string{desired.Service}
 	}
 	return []Problem{{Reason: ReasonNotFound, Message: fmt.Sprintf("there is no Service %s in namespace %s%s; install argocd-agent's principal there, or set %s",
-		strings.Join(names, " or "), wanted.Namespace, several, wanted.field())}}
+		strings.Join(names, " or "), desired.Namespace, several, desired.field())}}
 }
 
 // settle applies the port of the spec and checks the outcome.
-func settle(found *Found, wanted Requirements) []Problem {
-	if wanted.Port != "" {
-		port, err := strconv.ParseUint(wanted.Port, 10, 16)
+func settle(found *Found, desired Requirements) []Problem {
+	if desired.Port != "" {
+		port, err := strconv.ParseUint(desired.Port, 10, 16)
 		if err != nil || port == 0 {
 			*found = Found{Service: found.Service, ProxyService: found.ProxyService, ProxyPort: found.ProxyPort}
-			return []Problem{{Reason: ReasonAddress, Message: fmt.Sprintf("port %q beside %s is no port; set a number from 1 to 65535", clip(wanted.Port), wanted.field())}}
+			return []Problem{{Reason: ReasonAddress, Message: fmt.Sprintf("port %q beside %s is no port; set a number from 1 to 65535", clip(desired.Port), desired.field())}}
 		}
 		found.Port = int32(port)
 	}
 	if net.ParseIP(found.Address) == nil && len(validation.IsDNS1123Subdomain(found.Address)) > 0 {
 		problem := Problem{Reason: ReasonAddress, Message: fmt.Sprintf("address %q (from %s) is neither a host name nor an IP address; set %s to one, without scheme and port",
-			clip(found.Address), found.Source, wanted.field())}
+			clip(found.Address), found.Source, desired.field())}
 		*found = Found{Service: found.Service, ProxyService: found.ProxyService, ProxyPort: found.ProxyPort}
 		return []Problem{problem}
 	}

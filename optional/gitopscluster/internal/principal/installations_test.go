@@ -32,13 +32,13 @@ func installed(t *testing.T, name string) Existing {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	seen := Existing{Params: map[string]map[string]string{}}
+	existing := Existing{Params: map[string]map[string]string{}}
 	decoder := yaml.NewYAMLOrJSONDecoder(file, 4096)
 	for {
 		o := &unstructured.Unstructured{}
 		err := decoder.Decode(&o.Object)
 		if errors.Is(err, io.EOF) {
-			return seen
+			return existing
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -50,19 +50,19 @@ func installed(t *testing.T, name string) Existing {
 		}
 		switch o.GetKind() {
 		case "Service":
-			seen.Services = append(seen.Services, corev1.Service{})
-			into(&seen.Services[len(seen.Services)-1])
+			existing.Services = append(existing.Services, corev1.Service{})
+			into(&existing.Services[len(existing.Services)-1])
 		case "Deployment":
-			seen.Deployments = append(seen.Deployments, appsv1.Deployment{})
-			into(&seen.Deployments[len(seen.Deployments)-1])
+			existing.Deployments = append(existing.Deployments, appsv1.Deployment{})
+			into(&existing.Deployments[len(existing.Deployments)-1])
 		case "ConfigMap":
 			var config corev1.ConfigMap
 			into(&config)
-			seen.Params[config.Name] = config.Data
+			existing.Params[config.Name] = config.Data
 		case "Route":
 			host, _, _ := unstructured.NestedString(o.Object, "spec", "host")
 			service, _, _ := unstructured.NestedString(o.Object, "spec", "to", "name")
-			seen.Routes = append(seen.Routes, Route{Host: host, Service: service, Labels: o.GetLabels()})
+			existing.Routes = append(existing.Routes, Route{Host: host, Service: service, Labels: o.GetLabels()})
 		default:
 			t.Fatalf("%s of no kind that discovery reads", o.GetKind())
 		}
@@ -70,7 +70,7 @@ func installed(t *testing.T, name string) Existing {
 }
 
 // asDocumented applies the settings of this project's example, where the installer reads them from.
-func asDocumented(t *testing.T, seen Existing) Existing {
+func asDocumented(t *testing.T, existing Existing) Existing {
 	t.Helper()
 	content, err := os.ReadFile(example + "settings.yaml")
 	var config corev1.ConfigMap
@@ -81,23 +81,23 @@ func asDocumented(t *testing.T, seen Existing) Existing {
 	for _, s := range []setting{authSetting, mappingSetting, listenSetting} {
 		set[s] = config.Data[s.key]
 	}
-	env := seen.Deployments[0].Spec.Template.Spec.Containers[0].Env
+	env := existing.Deployments[0].Spec.Template.Spec.Containers[0].Env
 	for s, value := range set {
 		i := slices.IndexFunc(env, func(e corev1.EnvVar) bool { return e.Name == s.variable })
 		switch {
 		case i < 0:
 		case env[i].ValueFrom != nil:
-			seen.Params[env[i].ValueFrom.ConfigMapKeyRef.Name][env[i].ValueFrom.ConfigMapKeyRef.Key] = value
+			existing.Params[env[i].ValueFrom.ConfigMapKeyRef.Name][env[i].ValueFrom.ConfigMapKeyRef.Key] = value
 		default:
 			env[i].Value = value
 		}
 	}
-	for i := range seen.Services {
-		if seen.Services[i].Spec.Type == corev1.ServiceTypeLoadBalancer {
-			seen.Services[i].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "principal.example.com"}}
+	for i := range existing.Services {
+		if existing.Services[i].Spec.Type == corev1.ServiceTypeLoadBalancer {
+			existing.Services[i].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "principal.example.com"}}
 		}
 	}
-	return seen
+	return existing
 }
 
 func reasons(problems []Problem) (all []string) {
@@ -141,12 +141,12 @@ func TestInstallations_areDetected(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			wanted := Requirements{Namespace: "argocd", Mode: agent.ModeManaged}
-			if _, problems := Find(wanted, installed(t, name)); !slices.Equal(reasons(problems), c.installed) {
+			desired := Requirements{Namespace: "argocd", Mode: agent.ModeManaged}
+			if _, problems := Find(desired, installed(t, name)); !slices.Equal(reasons(problems), c.installed) {
 				t.Errorf("as installed: %+v", problems)
 			}
-			seen := asDocumented(t, installed(t, name))
-			found, problems := Find(wanted, seen)
+			existing := asDocumented(t, installed(t, name))
+			found, problems := Find(desired, existing)
 			if !slices.Equal(reasons(problems), c.after) {
 				t.Errorf("as documented: %+v", problems)
 			}
@@ -207,16 +207,16 @@ func TestInstallations_nameTheirSourceInRemedies(t *testing.T) {
 			ReasonVersion:           "install argocd-agent 0.9.x",
 		},
 	}
-	wanted := Requirements{Namespace: "argocd", Mode: agent.ModeManaged, AllowedNamespaces: []string{"team-*", "other"}, KeepAlive: 30 * time.Second}
+	desired := Requirements{Namespace: "argocd", Mode: agent.ModeManaged, AllowedNamespaces: []string{"team-*", "other"}, KeepAlive: 30 * time.Second}
 	for name, remedies := range cases {
-		seen := installed(t, name)
-		container := &seen.Deployments[0].Spec.Template.Spec.Containers[0]
+		existing := installed(t, name)
+		container := &existing.Deployments[0].Spec.Template.Spec.Containers[0]
 		container.Image = strings.Replace(container.Image, "v0.9.0", "v0.8.1", 1)
 		for _, s := range []setting{listenSetting, proxySetting, selfSetting} {
 			value := map[setting]string{listenSetting: "127.0.0.1", proxySetting: "false", selfSetting: "true"}[s]
 			container.Env = append(container.Env, corev1.EnvVar{Name: s.variable, Value: value})
 		}
-		_, problems := Find(wanted, seen)
+		_, problems := Find(desired, existing)
 		if len(problems) != len(remedies) {
 			t.Errorf("%s: %q", name, reasons(problems))
 		}
@@ -236,8 +236,8 @@ func TestInstallations_reportAnUnsupportedVersion(t *testing.T) {
 		t.Errorf("the example installs another version: %v", err)
 	}
 	for _, name := range []string{"kustomize", "chart", "operator"} {
-		seen := asDocumented(t, installed(t, name))
-		image := &seen.Deployments[0].Spec.Template.Spec.Containers[0].Image
+		existing := asDocumented(t, installed(t, name))
+		image := &existing.Deployments[0].Spec.Template.Spec.Containers[0].Image
 		released, tag, _ := strings.Cut(*image, ":")
 		if tag != agent.Version || !strings.HasPrefix(strings.TrimPrefix(tag, "v"), supported) {
 			t.Errorf("%s is of version %s, the settings are those of %s, and %sx is supported: read argocd-agent's installation again", name, tag, agent.Version, supported)
@@ -245,7 +245,7 @@ func TestInstallations_reportAnUnsupportedVersion(t *testing.T) {
 		// The chart of v0.9.0 runs v0.8.1 by default.
 		for _, other := range []string{"v0.8.1", "v0.10.0", "v1.0.0"} {
 			*image = released + ":" + other
-			if _, problems := Find(Requirements{Namespace: "argocd", Address: "principal.example.com"}, seen); !slices.Equal(reasons(problems), []string{ReasonVersion}) {
+			if _, problems := Find(Requirements{Namespace: "argocd", Address: "principal.example.com"}, existing); !slices.Equal(reasons(problems), []string{ReasonVersion}) {
 				t.Errorf("%s of version %s: %+v", name, other, problems)
 			}
 		}
@@ -256,9 +256,9 @@ func TestInstallations_reportAnUnsupportedVersion(t *testing.T) {
 // principal allows one ping in five minutes.
 func TestFind_refusesPingsThatThePrincipalRejects(t *testing.T) {
 	for value, least := range map[string]string{"0": "5m0s", "": "5m0s", "30s": "30s", "20s": "", "nonsense": "5m0s"} {
-		seen := asDocumented(t, installed(t, "kustomize"))
-		seen.Params[ParamsName]["principal.keep-alive.min-interval"] = value
-		_, problems := Find(Requirements{Namespace: "argocd", KeepAlive: 30 * time.Second}, seen)
+		existing := asDocumented(t, installed(t, "kustomize"))
+		existing.Params[ParamsName]["principal.keep-alive.min-interval"] = value
+		_, problems := Find(Requirements{Namespace: "argocd", KeepAlive: 30 * time.Second}, existing)
 		switch {
 		case least == "" && len(problems) == 0:
 		case least != "" && len(problems) == 1 && problems[0].Reason == ReasonPingsRefused && !problems[0].Warning &&
@@ -266,7 +266,7 @@ func TestFind_refusesPingsThatThePrincipalRejects(t *testing.T) {
 		default:
 			t.Errorf("min-interval %q: %+v", value, problems)
 		}
-		if _, problems := Find(Requirements{Namespace: "argocd"}, seen); len(problems) > 0 {
+		if _, problems := Find(Requirements{Namespace: "argocd"}, existing); len(problems) > 0 {
 			t.Errorf("min-interval %q and no pings: %+v", value, problems)
 		}
 	}

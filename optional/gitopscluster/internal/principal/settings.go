@@ -36,34 +36,34 @@ const (
 
 // inspect reads the principal's Deployment and checks its settings. An address from the spec may
 // belong to a principal elsewhere. The settings of such a principal are unknown.
-func inspect(found *Found, wanted Requirements, seen Existing) []Problem {
-	deployment := principalDeployment(seen.Deployments, found.Service, wanted.Deployment)
+func inspect(found *Found, desired Requirements, existing Existing) []Problem {
+	deployment := principalDeployment(existing.Deployments, found.Service, desired.Deployment)
 	if deployment == nil {
 		return []Problem{{Warning: found.Address != "", Reason: ReasonNotFound, Message: fmt.Sprintf(
 			"there is no Deployment %s in namespace %s: image and settings of the principal are not known; install argocd-agent's principal there, or set spec.principal.deployment",
-			cmp.Or(wanted.Deployment, strings.Join(DeploymentNames, " or ")), wanted.Namespace)}}
+			cmp.Or(desired.Deployment, strings.Join(DeploymentNames, " or ")), desired.Namespace)}}
 	}
 	found.Deployment, found.Restartable = deployment.Name, slices.Contains(DeploymentNames, deployment.Name)
 	found.Certificates = deployment.Spec.Template.Annotations[agent.CertificatesAnnotation]
 	found.Current = rolledOut(deployment)
 	container := principalContainer(deployment.Spec.Template.Spec.Containers)
 	if container == nil {
-		return []Problem{{Reason: ReasonNotFound, Message: fmt.Sprintf("Deployment %s/%s has no container that runs the principal", wanted.Namespace, deployment.Name)}}
+		return []Problem{{Reason: ReasonNotFound, Message: fmt.Sprintf("Deployment %s/%s has no container that runs the principal", desired.Namespace, deployment.Name)}}
 	}
 	if len(container.Image) <= maxImage {
 		found.Image, found.Version = container.Image, version(container.Image)
 	}
-	configuration := configured{installation: installationOf(wanted.Namespace, deployment), container: container, params: seen.Params}
-	problems := checkSettings(configuration, wanted)
+	configuration := configured{installation: installationOf(desired.Namespace, deployment), container: container, params: existing.Params}
+	problems := checkSettings(configuration, desired)
 	if r := deployment.Spec.Replicas; r != nil && *r == 0 {
-		problems = append(problems, Problem{Reason: ReasonNotRunning, Message: fmt.Sprintf("Deployment %s/%s has 0 replicas, so no agent is connected; scale it to 1", wanted.Namespace, deployment.Name)})
+		problems = append(problems, Problem{Reason: ReasonNotRunning, Message: fmt.Sprintf("Deployment %s/%s has 0 replicas, so no agent is connected; scale it to 1", desired.Namespace, deployment.Name)})
 	}
-	if found.Version == "" && found.Image != "" && wanted.AgentImage == "" {
+	if found.Version == "" && found.Image != "" && desired.AgentImage == "" {
 		problems = append(problems, Problem{Warning: true, Reason: ReasonVersionUnknown, Message: fmt.Sprintf(
 			"the principal's image %s names no version: agents run the same image with settings for %sx, and nothing checks that these fit; see to it that it is one, and then name it in spec.principal.agentImage", clip(found.Image), supported)})
 	}
 	if found.Version != "" && !strings.HasPrefix(found.Version, supported) {
-		problems = append(problems, Problem{Warning: wanted.AgentImage != "", Reason: ReasonVersion, Message: fmt.Sprintf(
+		problems = append(problems, Problem{Warning: desired.AgentImage != "", Reason: ReasonVersion, Message: fmt.Sprintf(
 			"the principal is of version %s, and agents get the settings of %sx, of which another version may not know some: after a restore of the hub it may delete and recreate Applications; %s, or, if you know that they fit, name the agents' image in spec.principal.agentImage",
 			found.Version, supported, cmp.Or(configuration.place(imageSetting, agent.Version), "install argocd-agent "+supported+"x"))})
 	}
@@ -216,20 +216,20 @@ func (p configured) is(s setting) (on, known bool) {
 	return on, known
 }
 
-func checkSettings(p configured, wanted Requirements) []Problem {
+func checkSettings(p configured, desired Requirements) []Problem {
 	var problems []Problem
 	if value, known := p.value(authSetting); known {
 		problems = append(problems, checkAuth(p, value)...)
 	}
-	if on, known := p.is(mappingSetting); known && !on && wanted.Mode != agent.ModeAutonomous {
+	if on, known := p.is(mappingSetting); known && !on && desired.Mode != agent.ModeAutonomous {
 		problems = append(problems, Problem{Reason: ReasonMapping, Message: "the principal does not map Applications by their destination, as managed agents do: " + p.remedy(mappingSetting, "true")})
 	}
 	if on, known := p.is(selfSetting); known && on {
 		problems = append(problems, Problem{Reason: ReasonSelfRegistration, Message: "agents register themselves with the principal, so that Argo CD would know a cluster twice: " + p.remedy(selfSetting, "false")})
 	}
 	problems = append(problems, checkFiles(p)...)
-	problems = append(problems, checkNamespaces(p, wanted)...)
-	problems = append(problems, checkKeepAlive(p, wanted)...)
+	problems = append(problems, checkNamespaces(p, desired)...)
+	problems = append(problems, checkKeepAlive(p, desired)...)
 	if on, known := p.is(proxySetting); known && !on && p.has(proxySetting) {
 		problems = append(problems, Problem{Warning: true, Reason: ReasonNoResourceProxy, Message: "the principal runs without its resource proxy, so that the hub shows no live resources: " + p.remedy(proxySetting, "true")})
 	}
@@ -264,16 +264,16 @@ func checkFiles(p configured) []Problem {
 
 // checkNamespaces checks the setting of the allowed namespaces. Without the setting, the principal
 // works only on Argo CD's namespace.
-func checkNamespaces(p configured, wanted Requirements) []Problem {
+func checkNamespaces(p configured, desired Requirements) []Problem {
 	if value, known := p.value(allowedSetting); !known || value != "" {
 		return nil
 	}
 	problem := Problem{Warning: true, Reason: ReasonNotAllowed}
 	switch {
-	case wanted.Mode == agent.ModeAutonomous:
+	case desired.Mode == agent.ModeAutonomous:
 		problem.Message = "autonomous Applications are shown, but not synced from the hub, as the principal does not work on the namespaces that are called like the clusters: " + p.remedy(allowedSetting, "<names of the clusters, with commas>")
-	case len(wanted.AllowedNamespaces) > 0:
-		list := strings.Join(wanted.AllowedNamespaces, ",")
+	case len(desired.AllowedNamespaces) > 0:
+		list := strings.Join(desired.AllowedNamespaces, ",")
 		problem.Message = fmt.Sprintf("agents take Applications of namespaces %s (spec.agent.allowedNamespaces), and the principal sends those of its own only: %s", list, p.remedy(allowedSetting, list))
 	default:
 		return nil
@@ -283,21 +283,21 @@ func checkNamespaces(p configured, wanted Requirements) []Problem {
 
 // checkKeepAlive checks the interval of pings: the third ping that comes too soon on an idle
 // connection closes it.
-func checkKeepAlive(p configured, wanted Requirements) []Problem {
+func checkKeepAlive(p configured, desired Requirements) []Problem {
 	value, known := p.value(pingSetting)
-	if !known || wanted.KeepAlive == 0 {
+	if !known || desired.KeepAlive == 0 {
 		return nil
 	}
 	least, err := time.ParseDuration(value)
 	if err != nil || least <= 0 {
 		least = leastPing
 	}
-	if wanted.KeepAlive > least {
+	if desired.KeepAlive > least {
 		return nil
 	}
 	return []Problem{{Reason: ReasonPingsRefused, Message: fmt.Sprintf(
 		"agents ping every %s (spec.agent.keepAlive), and the principal ends connections with less than %s between two pings: %s",
-		wanted.KeepAlive, least, p.remedy(pingSetting, (wanted.KeepAlive/2).String()))}}
+		desired.KeepAlive, least, p.remedy(pingSetting, (desired.KeepAlive/2).String()))}}
 }
 
 // has reports whether a setting is set at all: its default may be true.

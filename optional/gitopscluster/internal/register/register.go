@@ -67,17 +67,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	cluster := &clusterv1.ManagedCluster{}
 	cluster.Name = request.Name
 	err := r.client.Get(ctx, request.NamespacedName, cluster)
-	there := !apierrors.IsNotFound(err)
-	if there && err != nil {
+	exists := !apierrors.IsNotFound(err)
+	if exists && err != nil {
 		return ctrl.Result{}, fmt.Errorf("get ManagedCluster %s: %w", request.Name, err)
 	}
-	if there {
+	if exists {
 		r.missing.Delete(request.Name)
 	}
 	var result ctrl.Result
 	var failed error
 	for _, namespace := range r.namespaces {
-		one, err := r.reconcile(ctx, namespace, cluster, there)
+		one, err := r.reconcile(ctx, namespace, cluster, exists)
 		failed = errors.Join(failed, err)
 		if one.RequeueAfter > 0 && (result.RequeueAfter == 0 || one.RequeueAfter < result.RequeueAfter) {
 			result = one
@@ -87,16 +87,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 // reconcile creates, updates or deletes the Secret of a cluster in one namespace.
-func (r *Reconciler) reconcile(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, there bool) (ctrl.Result, error) {
+func (r *Reconciler) reconcile(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, exists bool) (ctrl.Result, error) {
 	want := r.scope.Want(namespace, cluster.Name)
 	secret, err := r.secret(ctx, r.client, namespace, cluster.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if !there || !clustersecret.Registrable(cluster) || !want.Registered {
+	if !exists || !clustersecret.Registrable(cluster) || !want.Registered {
 		r.forget(namespace, cluster.Name)
 		known := cluster
-		if !there {
+		if !exists {
 			if wait := r.waits(cluster.Name, secret); wait > 0 {
 				return ctrl.Result{RequeueAfter: wait}, nil
 			}

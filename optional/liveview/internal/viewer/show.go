@@ -146,8 +146,8 @@ func (v *Viewer) sweep(ctx context.Context, now time.Time) {
 	var mu sync.Mutex
 	var kept []string
 	v.entries.each(func(e *entry) bool { return closed(e) && e.target != nil }, func(instance string, e *entry) {
-		_, away, err := clusterNote(ctx, v.Live, e.target.cluster)
-		if err == nil && away && e.answered && e.work != "" {
+		_, unreachable, err := clusterNote(ctx, v.Live, e.target.cluster)
+		if err == nil && unreachable && e.answered && e.work != "" {
 			mu.Lock()
 			defer mu.Unlock()
 			kept = append(kept, instance)

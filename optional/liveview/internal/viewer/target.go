@@ -154,7 +154,7 @@ func deliveredBy(work *workv1.ManifestWork) string {
 }
 
 // clusterNote returns the note about an unreachable cluster.
-func clusterNote(ctx context.Context, live client.Reader, name string) (note string, away bool, err error) {
+func clusterNote(ctx context.Context, live client.Reader, name string) (note string, unreachable bool, err error) {
 	cluster := &clusterv1.ManagedCluster{}
 	if err := live.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
 		if apierrors.IsNotFound(err) {

@@ -117,12 +117,12 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (*access.Viewer, 
 }
 
 // Rights implements Identity. Like a review, it only returns existing namespaces.
-func (t *Tokens) Rights(_ context.Context, v *access.Viewer, there []string) (model.Rights, error) {
+func (t *Tokens) Rights(_ context.Context, v *access.Viewer, existing []string) (model.Rights, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
 		return model.Rights{}, fmt.Errorf("review rights: %w", t.err)
 	}
 	namespaces, ok := t.all[v.Name]
-	return model.Rights{All: ok && namespaces == nil, Namespaces: slices.DeleteFunc(slices.Clone(there), func(n string) bool { return !slices.Contains(namespaces, n) })}, nil
+	return model.Rights{All: ok && namespaces == nil, Namespaces: slices.DeleteFunc(slices.Clone(existing), func(n string) bool { return !slices.Contains(namespaces, n) })}, nil
 }

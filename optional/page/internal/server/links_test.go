@@ -29,13 +29,13 @@ func (a answer) links(prefix string) (found []string) {
 func TestLinks_leadToKubectlInTwoClicks(t *testing.T) {
 	w := newWorld(t)
 	for _, first := range []string{"/errors/", "/sets/", "/apps?health=Degraded"} {
-		there := w.get("/", "all").links(first)
-		if len(there) == 0 {
+		existing := w.get("/", "all").links(first)
+		if len(existing) == 0 {
 			t.Fatalf("the first page does not lead to %s", first)
 		}
-		apps := w.get(there[0], "all").links("/apps/")
+		apps := w.get(existing[0], "all").links("/apps/")
 		if len(apps) == 0 {
-			t.Fatalf("%s leads to no Application", there[0])
+			t.Fatalf("%s leads to no Application", existing[0])
 		}
 		if n := strings.Count(w.get(apps[0], "all").body, "<code>kubectl "); n != 3 {
 			t.Errorf("%s has %d lines", apps[0], n)

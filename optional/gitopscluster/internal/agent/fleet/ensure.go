@@ -26,34 +26,34 @@ func (f *Fleet) Ensure(ctx context.Context, w agent.Desired) (agent.State, error
 	if err != nil {
 		return agent.State{}, err
 	}
-	seen := agent.Existing{Cluster: status.ClusterOf(w.Cluster, cluster)}
+	existing := agent.Existing{Cluster: status.ClusterOf(w.Cluster, cluster)}
 	taken, err := f.managed(ctx)
 	if err != nil || taken != "" {
 		return blocked(agent.ReasonAddOnNameTaken, taken), err
 	}
-	if seen.AddOn, taken, err = f.ensureAddOn(ctx, w); err != nil || taken != "" {
+	if existing.AddOn, taken, err = f.ensureAddOn(ctx, w); err != nil || taken != "" {
 		return blocked(agent.ReasonAddOnNameTaken, taken), err
 	}
-	if reason, problem, err := f.configure(ctx, &w, cluster, seen.AddOn); err != nil || problem != "" {
+	if reason, problem, err := f.configure(ctx, &w, cluster, existing.AddOn); err != nil || problem != "" {
 		if err != nil {
 			return agent.State{}, err
 		}
-		return f.report(ctx, seen.AddOn, blocked(reason, problem))
+		return f.report(ctx, existing.AddOn, blocked(reason, problem))
 	}
-	if seen.Work, taken, err = f.ensureWork(ctx, w, seen.AddOn); errors.Is(err, agent.ErrBadManifests) {
-		return f.report(ctx, seen.AddOn, blocked(agent.ReasonBadManifests, err.Error()))
+	if existing.Work, taken, err = f.ensureWork(ctx, w, existing.AddOn); errors.Is(err, agent.ErrBadManifests) {
+		return f.report(ctx, existing.AddOn, blocked(agent.ReasonBadManifests, err.Error()))
 	}
 	if err != nil {
 		return agent.State{}, err
 	}
 	if taken != "" {
-		return f.report(ctx, seen.AddOn, blocked(agent.ReasonAddOnNameTaken, taken))
+		return f.report(ctx, existing.AddOn, blocked(agent.ReasonAddOnNameTaken, taken))
 	}
-	state, err := agent.StateOf(w, seen, f.now())
+	state, err := agent.StateOf(w, existing, f.now())
 	if err != nil {
 		return agent.State{}, err
 	}
-	return f.report(ctx, seen.AddOn, state)
+	return f.report(ctx, existing.AddOn, state)
 }
 
 // blocked is the state of a cluster for which nothing more can be done.

@@ -46,7 +46,7 @@ const fieldOwner = "multicluster-integrations-agent"
 type Fleet struct {
 	// objects reads our add-ons, the works that deliver agents, and the configurations of add-ons.
 	// looks reads the works that check for the key of an agent. clusters reads the ManagedClusters.
-	objects, looks, clusters client.Reader
+	objects, leaving, clusters client.Reader
 	// watched are the caches of the three.
 	watched struct{ objects, looks, clusters cache.Cache }
 	// client reads past the caches.
@@ -82,7 +82,7 @@ func New(mgr ctrl.Manager) (*Fleet, error) {
 	}
 	// A field selector has one name, and a cache has one selector for each kind.
 	options.ByObject = map[client.Object]cache.ByObject{&workv1.ManifestWork{}: works(agent.LeavingWorkName)}
-	looks, err := cache.New(mgr.GetConfig(), options)
+	leaving, err := cache.New(mgr.GetConfig(), options)
 	if err != nil {
 		return nil, fmt.Errorf("watch works that check for keys of argocd-agent: %w", err)
 	}
@@ -90,17 +90,17 @@ func New(mgr ctrl.Manager) (*Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for add-ons and works: %w", err)
 	}
-	if err := errors.Join(mgr.Add(objects), mgr.Add(looks)); err != nil {
+	if err := errors.Join(mgr.Add(objects), mgr.Add(leaving)); err != nil {
 		return nil, err
 	}
-	f := &Fleet{objects: objects, looks: looks, clusters: mgr.GetCache(), client: c, now: time.Now}
-	f.watched.objects, f.watched.looks, f.watched.clusters = objects, looks, mgr.GetCache()
+	f := &Fleet{objects: objects, leaving: leaving, clusters: mgr.GetCache(), client: c, now: time.Now}
+	f.watched.objects, f.watched.looks, f.watched.clusters = objects, leaving, mgr.GetCache()
 	return f, nil
 }
 
 // Reading returns a Fleet without caches, for [Fleet.Plan] alone.
 func Reading(c client.Client) *Fleet {
-	return &Fleet{objects: c, looks: c, clusters: c, client: c, now: time.Now}
+	return &Fleet{objects: c, leaving: c, clusters: c, client: c, now: time.Now}
 }
 
 // Reader reads add-ons with our label.
@@ -108,12 +108,12 @@ func (f *Fleet) Reader() client.Reader { return f.objects }
 
 // Works returns the works with our label, by cluster: those that deliver an agent, and those that
 // check for its key. They belong to caches.
-func (f *Fleet) Works(ctx context.Context) (deliver, look map[string]*workv1.ManifestWork, err error) {
+func (f *Fleet) Works(ctx context.Context) (deliver, leaving map[string]*workv1.ManifestWork, err error) {
 	if deliver, err = worksOf(ctx, f.objects, agent.WorkName); err != nil {
 		return nil, nil, err
 	}
-	look, err = worksOf(ctx, f.looks, agent.LeavingWorkName)
-	return deliver, look, err
+	leaving, err = worksOf(ctx, f.leaving, agent.LeavingWorkName)
+	return deliver, leaving, err
 }
 
 func worksOf(ctx context.Context, from client.Reader, name string) (map[string]*workv1.ManifestWork, error) {

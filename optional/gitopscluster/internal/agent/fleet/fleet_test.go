@@ -80,9 +80,9 @@ func TestCaches_areLimitedAgainstAHostileCluster(t *testing.T) {
 	testkit.EditStatus(t, hub.client, r.work(), report)
 
 	f := caches(t)
-	deliver, looks, err := f.Works(t.Context())
-	if err != nil || deliver[r.name] == nil || looks[r.name] != nil {
-		t.Fatalf("works %v, looks %v, %v", deliver[r.name], looks[r.name], err)
+	deliver, leaving, err := f.Works(t.Context())
+	if err != nil || deliver[r.name] == nil || leaving[r.name] != nil {
+		t.Fatalf("works %v, looks %v, %v", deliver[r.name], leaving[r.name], err)
 	}
 	if kept, err := json.Marshal(deliver[r.name]); err != nil || len(kept) > 2<<10 {
 		t.Errorf("the cache keeps %d bytes of it, %v", len(kept), err)

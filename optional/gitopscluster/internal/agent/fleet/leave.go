@@ -40,7 +40,7 @@ func (f *Fleet) Leave(ctx context.Context, cluster string, abandoned bool) (done
 		if l.AddOn, err = own(ctx, f, cluster, agent.AddOnName, &addonv1alpha1.ManagedClusterAddOn{}); err != nil {
 			return false, "", err
 		}
-		if l.Look, err = own(ctx, f, cluster, agent.LeavingWorkName, &workv1.ManifestWork{}); err != nil {
+		if l.LeavingWork, err = own(ctx, f, cluster, agent.LeavingWorkName, &workv1.ManifestWork{}); err != nil {
 			return false, "", err
 		}
 	}
@@ -54,7 +54,7 @@ func (f *Fleet) step(ctx context.Context, l Leaving) error {
 	switch {
 	case l.Work != nil:
 		return f.delete(ctx, l.Work)
-	case l.AddOn != nil && l.Look == nil:
+	case l.AddOn != nil && l.LeavingWork == nil:
 		want, err := agent.LeavingWork(l.AddOn)
 		if err != nil {
 			return err
@@ -65,8 +65,8 @@ func (f *Fleet) step(ctx context.Context, l Leaving) error {
 	case l.AddOn != nil:
 		ctrl.LoggerFrom(ctx).Info("removing the add-on of argocd-agent", "cluster", l.AddOn.Namespace)
 		return f.delete(ctx, l.AddOn)
-	case l.Look != nil && agent.KeyGone(l.Look):
-		return f.delete(ctx, l.Look)
+	case l.LeavingWork != nil && agent.KeyGone(l.LeavingWork):
+		return f.delete(ctx, l.LeavingWork)
 	}
 	return nil
 }
@@ -82,10 +82,10 @@ func Lost(name string, cluster *clusterv1.ManagedCluster, abandoned bool) bool {
 type Leaving struct {
 	Name string
 	// Cluster is nil if the ManagedCluster does not exist.
-	Cluster    *clusterv1.ManagedCluster
-	Abandoned  bool
-	Work, Look *workv1.ManifestWork
-	AddOn      *addonv1alpha1.ManagedClusterAddOn
+	Cluster           *clusterv1.ManagedCluster
+	Abandoned         bool
+	Work, LeavingWork *workv1.ManifestWork
+	AddOn             *addonv1alpha1.ManagedClusterAddOn
 }
 
 // WaitsFor returns a message about the wait of the next step. The message is empty if nothing is
@@ -96,9 +96,9 @@ func (l Leaving) WaitsFor() string {
 	switch {
 	case l.Work != nil:
 		what = "its work agent to remove argocd-agent (ManifestWork " + agent.WorkName + ")"
-	case l.AddOn == nil && l.Look == nil:
+	case l.AddOn == nil && l.LeavingWork == nil:
 		return ""
-	case l.AddOn == nil && (!l.Look.DeletionTimestamp.IsZero() || agent.KeyGone(l.Look)):
+	case l.AddOn == nil && (!l.LeavingWork.DeletionTimestamp.IsZero() || agent.KeyGone(l.LeavingWork)):
 		what = "its work agent to release ManifestWork " + agent.LeavingWorkName
 	default:
 		what = "its registration agent to remove Secret " + agent.ClientSecretName + "; if that one has restarted meanwhile, delete the Secret on the cluster"
@@ -123,9 +123,9 @@ func waiting(what string, cluster status.Cluster) string {
 
 // everything returns the objects that the hub has for an agent, in the order of their deletion.
 func everything() []client.Object {
-	work, addOn, look := &workv1.ManifestWork{}, &addonv1alpha1.ManagedClusterAddOn{}, &workv1.ManifestWork{}
-	work.Name, addOn.Name, look.Name = agent.WorkName, agent.AddOnName, agent.LeavingWorkName
-	return []client.Object{work, addOn, look}
+	work, addOn, leaving := &workv1.ManifestWork{}, &addonv1alpha1.ManagedClusterAddOn{}, &workv1.ManifestWork{}
+	work.Name, addOn.Name, leaving.Name = agent.WorkName, agent.AddOnName, agent.LeavingWorkName
+	return []client.Object{work, addOn, leaving}
 }
 
 // abandon deletes everything at once and waits for nothing: nothing reports any more.

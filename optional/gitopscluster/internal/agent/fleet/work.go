@@ -93,17 +93,17 @@ func setEach(path string, stored, want map[string]string) (all []operation) {
 
 // stay reverts the first steps of a removal, for a cluster that is selected again.
 func (f *Fleet) stay(ctx context.Context, cluster string) error {
-	look := &workv1.ManifestWork{}
-	err := f.looks.Get(ctx, types.NamespacedName{Namespace: cluster, Name: agent.LeavingWorkName}, look)
+	leaving := &workv1.ManifestWork{}
+	err := f.leaving.Get(ctx, types.NamespacedName{Namespace: cluster, Name: agent.LeavingWorkName}, leaving)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
 		return fmt.Errorf("get ManifestWork %s/%s: %w", cluster, agent.LeavingWorkName, err)
-	case !agent.IsOurs(look):
+	case !agent.IsOurs(leaving):
 		return nil
 	}
-	return f.delete(ctx, look)
+	return f.delete(ctx, leaving)
 }
 
 // sameSpec compares a stored spec with the desired one. Some hubs drop how feedback is fetched,

@@ -66,11 +66,11 @@ func TestRead_followsTheHub(t *testing.T) {
 	eventually := func(what string, check func(principal.Found, []principal.Problem) error) {
 		t.Helper()
 		testkit.Eventually(t, what, func() error {
-			seen, err := r.Read(ctx, "argocd")
+			existing, err := r.Read(ctx, "argocd")
 			if err != nil {
 				return err
 			}
-			return check(principal.Find(principal.Requirements{Namespace: "argocd"}, seen))
+			return check(principal.Find(principal.Requirements{Namespace: "argocd"}, existing))
 		})
 	}
 	at := func(address, source string) func(principal.Found, []principal.Problem) error {
@@ -127,17 +127,17 @@ func TestRead_followsTheHub(t *testing.T) {
 	})
 
 	routes(t)
-	if seen, err := r.Read(ctx, "argocd"); err != nil || len(seen.Routes) > 0 {
-		t.Errorf("a hub without Routes was asked again at once: %v, %v", seen.Routes, err)
+	if existing, err := r.Read(ctx, "argocd"); err != nil || len(existing.Routes) > 0 {
+		t.Errorf("a hub without Routes was asked again at once: %v, %v", existing.Routes, err)
 	}
 	now = now.Add(noRoutesFor)
 	eventually("the Route", at("route.example.com", principal.SourceRoute))
 
-	seen, err := r.Read(ctx, "argocd")
+	existing, err := r.Read(ctx, "argocd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	named, problems := principal.Find(principal.Requirements{Namespace: "argocd", Service: "other"}, seen)
+	named, problems := principal.Find(principal.Requirements{Namespace: "argocd", Service: "other"}, existing)
 	if named.Service != "other" || len(problems) == 0 {
 		t.Errorf("a Service of any name may be named in a spec: found %+v, problems %v", named, problems)
 	}
