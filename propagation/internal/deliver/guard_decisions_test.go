@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -373,6 +374,30 @@ func TestBudget_keepsTheHoldOfADeletedApplicationSet(t *testing.T) {
 			g.awaitLeft(0)
 		})
 	}
+}
+
+// propagation records the annotations of an ApplicationSet at once, although the search for the Applications of
+// another one takes long. The record decides once the ApplicationSet is deleted.
+func TestBudget_recordsAnnotationsDuringASlowSearch(t *testing.T) {
+	hubNamespace, slow, search := newHubNamespace(t), atomic.Pointer[generated]{}, make(chan struct{})
+	startWith(t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+				options := (&client.ListOptions{}).ApplyOptions(opts)
+				_, apps := list.(*argocd.ApplicationList)
+				if g := slow.Load(); apps && g != nil && options.Namespace == g.namespace && options.FieldSelector == nil {
+					<-search
+				}
+				return c.List(ctx, list, opts...)
+			},
+		})
+	}, guarded(hubNamespace))
+	defer close(search)
+	first, second := generate(t), generate(t)
+	slow.Store(first)
+	first.annotate(contract.PausedAnnotation, "delivery")
+	second.annotate(contract.DeletionPolicyAnnotation, payload.DeletionOrphan)
+	second.awaitRemembered(hubNamespace)
 }
 
 // If a pause ends with a deleted ApplicationSet, its Namespace gets an Event, and waiting Applications are

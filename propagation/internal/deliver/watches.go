@@ -230,27 +230,35 @@ func (wa *watcher) watchDecisions(b *builder.Builder) *builder.Builder {
 	}})
 	decided := handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wa.observeSet(e.Object)
 			wa.decided(ctx, &metav1.PartialObjectMetadata{}, e.Object, q)
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wa.observeSet(e.ObjectNew)
 			wa.decided(ctx, e.ObjectOld, e.ObjectNew, q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			if set, ok := e.Object.(*metav1.PartialObjectMetadata); ok && set.Namespace != "" {
-				wa.budget.Gone(ctx, set)
-			}
 			wa.decided(ctx, e.Object, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}}, q)
 		},
 	}
-	return b.Watches(argocd.ApplicationSetMetadata(), decided, changed).Watches(appcache.NamespaceMetadata(), decided, changed)
+	return b.Watches(argocd.ApplicationSetMetadata(), wa.observes(), changed).
+		Watches(argocd.ApplicationSetMetadata(), decided, changed).
+		Watches(appcache.NamespaceMetadata(), decided, changed)
 }
 
-// observeSet records the annotation of an ApplicationSet in the budget.
-func (wa *watcher) observeSet(o client.Object) {
-	if set, ok := o.(*metav1.PartialObjectMetadata); ok && set.Namespace != "" {
-		wa.budget.Observe(set)
+// observes records the annotations of ApplicationSets in the budget. Once an ApplicationSet is deleted,
+// decisions depend on this record. So it does not wait in one queue with the search for Applications,
+// which takes long after a change of many ApplicationSets.
+func (wa *watcher) observes() handler.Funcs {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	observe := func(ctx context.Context, o client.Object, record func(context.Context, *metav1.PartialObjectMetadata)) {
+		if set, ok := o.(*metav1.PartialObjectMetadata); ok {
+			record(ctx, set)
+		}
+	}
+	exists := func(_ context.Context, set *metav1.PartialObjectMetadata) { wa.budget.Observe(set) }
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, _ queue) { observe(ctx, e.Object, exists) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, _ queue) { observe(ctx, e.ObjectNew, exists) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, _ queue) { observe(ctx, e.Object, wa.budget.Gone) },
 	}
 }
 
