@@ -34,9 +34,10 @@ func (s *subject) how() payload.Ending {
 	return payload.Ending{}
 }
 
-// reduced returns the ending of a work that lost a permission. The cluster may refuse the spec of a
-// tenant, but no tenant may prevent the removal with such a spec. If the agent has refused the ending
-// for a grace period, the ending is reduced, and stays so.
+// reduced returns the ending of a work that lost a permission. The hub may refuse the ending because
+// it exceeds the limit of a ManifestWork, and the cluster because of the spec. No tenant may prevent
+// the removal with such a spec. If the ending is too large, or the agent has refused it for a grace
+// period, the ending is reduced, and stays so.
 func (s *subject) reduced(e payload.Ending) payload.Ending {
 	w := s.work
 	if w.Live == nil || w.Missing || ChangeOf(s.fate.Why) != Revoke || !leaves(e) || !payload.Reducible(&w.Live.Spec) {
@@ -52,7 +53,13 @@ func (s *subject) reduced(e payload.Ending) payload.Ending {
 		return less
 	}
 	applied := meta.FindStatusCondition(w.Live.Status.Conditions, workv1.WorkApplied)
-	if _, says, err = payload.EndingOf(w.Live, e); err != nil || !says || w.Applied != metav1.ConditionFalse || applied == nil {
+	spec, says, err := payload.EndingOf(w.Live, e)
+	switch {
+	case err != nil:
+		return e
+	case !says && payload.Size(spec) > max(s.facts.Settings.SizeLimit, payload.Size(&w.Live.Spec)):
+		return less
+	case !says || w.Applied != metav1.ConditionFalse || applied == nil:
 		return e
 	}
 	refused := s.facts.Now.Sub(earlier(applied.LastTransitionTime.Time, s.facts.Now))

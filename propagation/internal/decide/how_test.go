@@ -88,6 +88,19 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 			bare(s)
 			revoked(s, payload.Ending{}, grace)
 		}, want: "w end NotBound admin:team bare-reduced say; OrphanPending"},
+		"revoked, ending too large": {reason: "the hub would refuse the ending, whatever its agent reports", change: func(s *scene) {
+			bare(s)
+			w := s.delivered("w")
+			w.May.Bound, s.May.Bound, w.Note.Allowed = false, false, true
+			w.missing(NotBound, over)
+			s.Settings.SizeLimit = payload.Size(&w.Live.Spec)
+		}, want: "w end NotBound admin:team bare-reduced say; OrphanPending"},
+		"revoked, too large with its ending": {reason: "the hub has accepted it", change: func(s *scene) {
+			bare(s)
+			w := revoked(s, payload.Ending{}, 0)
+			w.Applied = ""
+			s.Settings.SizeLimit = payload.Size(&w.Live.Spec) - 1
+		}, want: "w end NotBound admin:team bare wait; OrphanPending"},
 		"revoked, refused before its ending": {reason: "the ending may be what the cluster accepts", change: func(s *scene) {
 			w := revoked(s, payload.Ending{Finalizers: []string{argocd.ResourcesFinalizer}}, over)
 			bare(s)

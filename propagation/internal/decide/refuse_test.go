@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -73,6 +74,13 @@ func TestDecide_keepsTheWorkOfARefusedDelivery(t *testing.T) {
 			s.Rivals = []Rival{{Key: types.NamespacedName{Namespace: "other", Name: "shop"}, Copy: "its", Wants: true, Waits: s.Key}}
 		}, want: policy.ReasonWaitingForOld, text: "third namespace"},
 		"too large": {change: func(s *scene) { s.Settings.SizeLimit = 100 }, want: policy.ReasonTooLarge, text: "into git"},
+		"no room for its ending": {change: func(s *scene) {
+			work, err := payload.ManifestWork(payload.Inputs{Application: s.app})
+			if err != nil {
+				panic(err) // the scene is invalid
+			}
+			s.Settings.SizeLimit = payload.Size(&work.Spec)
+		}, want: policy.ReasonTooLarge},
 		"spec not kept": {change: func(s *scene) {
 			s.app.Spec = json.RawMessage(`{"multicluster-integrations/bytes":700000,"project":"wide","destination":{}}`)
 		}, want: policy.ReasonTooLarge},

@@ -124,7 +124,7 @@ func (n *desiredWork) build() (*workv1.ManifestWork, *policy.Decision) {
 	if err != nil {
 		return nil, policy.Refuse(policy.ReasonInvalidSpec, "not delivered: %v; correct it", err)
 	}
-	return built, tooLarge(payload.Size(built), n.facts.Settings)
+	return built, tooLarge(payload.Size(&built.Spec), n.facts.Settings)
 }
 
 // omitted returns the size of the spec or operation that the cache does not keep, or 0.
@@ -133,14 +133,19 @@ func omitted(app *argocd.Application) int {
 }
 
 // tooLarge refuses an Application if size, the bytes of its manifests or of a part of it, exceeds
-// the limit.
+// the limit. A part of the limit stays free for the ending, and for an AppProject that grows. So no
+// tenant can prevent either by the size of an Application.
 func tooLarge(size int, s Settings) *policy.Decision {
-	if size <= s.SizeLimit {
+	limit := s.SizeLimit - s.SizeLimit/freeShare
+	if size <= limit {
 		return nil
 	}
 	return policy.Refuse(policy.ReasonTooLarge,
-		"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, s.SizeLimit)
+		"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, limit)
 }
+
+// freeShare is the part of the limit that stays free, one of so many: 16,000 bytes of 512,000.
+const freeShare = 32
 
 // changes reports whether a delivery would write the current work. If another request waits, only
 // the rest of the work is compared. A work that cannot be built counts as a change.

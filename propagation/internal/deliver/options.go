@@ -69,7 +69,7 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.IntVar(&o.Concurrency, "max-concurrent-reconciles", 20, "maximum number of Applications that are delivered at a time, and whose status is mirrored at a time")
 	fs.BoolVar(&o.Namespace, "deliver-namespace", true, "create the Application's namespace on the managed cluster")
 	fs.BoolVar(&o.Project, "deliver-project", true, "deliver the AppProject that an Application names, unless it is \"default\"")
-	fs.IntVar(&o.SizeLimit, "manifestwork-size-limit", 500*1024, "maximum size of the manifests of a ManifestWork in bytes; the limit of OCM's webhook is 512000")
+	fs.IntVar(&o.SizeLimit, "manifestwork-size-limit", 500*1024, "maximum size of the manifests of a ManifestWork in bytes; the limit of OCM's webhook is 512000. 1/32 of it stays free for removals and for an AppProject that grows")
 	w := &o.Withdrawals
 	w.Group, w.Hub = limit.Limit{Percent: 25, Least: 10}, limit.Limit{Percent: 10, Least: 50}
 	fs.Var(&w.Group.Percent, "deletion-budget", "how many `percent` of an ApplicationSet's deliveries (or of a namespace's without ApplicationSet) may be withdrawn within --deletion-budget-window; more are held until an operator approves; 100% is no limit")

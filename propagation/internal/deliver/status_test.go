@@ -101,7 +101,7 @@ func TestTooLarge_keepsTheDelivery(t *testing.T) {
 	})
 	work := delivered(t, app, p.cluster)
 	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/large"] = strings.Repeat("x", 2000) })
-	says(t, app, policy.ErrorCondition, "the limit is 2000")
+	says(t, app, policy.ErrorCondition, "the limit is 1938")
 	if again := delivered(t, app, p.cluster); again.UID != work.UID || again.Generation != work.Generation {
 		t.Error("what was delivered before was touched")
 	}
@@ -113,7 +113,7 @@ func TestTooLarge_keepsTheDelivery(t *testing.T) {
 		return nil
 	})
 	pause(t, app, "") // the pause ends although the Application is too large
-	says(t, app, policy.ErrorCondition, "the limit is 2000")
+	says(t, app, policy.ErrorCondition, "the limit is 1938")
 	testkit.Eventually(t, "the automation to be back", func() error { return carries(t, app, `"automated":{"prune":true}`) })
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, "example.com/large") })
 	says(t, app, policy.ErrorCondition, "")
@@ -130,7 +130,7 @@ func TestTooLarge_deliversNoPartOfASpec(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), "main", strings.Repeat("x", 3000), 1))
 	})
-	says(t, app, policy.ErrorCondition, "the limit is 3000")
+	says(t, app, policy.ErrorCondition, "the limit is 2907")
 	if again := delivered(t, app, p.cluster); again.UID != work.UID || again.Generation != work.Generation {
 		t.Error("what was delivered before was touched")
 	}
@@ -184,10 +184,10 @@ func TestStatus_reportsARefusalOfALaterWrite(t *testing.T) {
 		app := p.deploy("guestbook", projectIs("wide"))
 		work := delivered(t, app, p.cluster)
 		edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/large"] = strings.Repeat("x", 3000) })
-		says(t, app, policy.ErrorCondition, "the limit is 3000")
+		says(t, app, policy.ErrorCondition, "the limit is 2907")
 		edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("*", "other") })
 		says(t, app, policy.ErrorCondition, "the API server refused to patch ManifestWork "+p.cluster+"/"+work.Name)
-		says(t, app, policy.ErrorCondition, "the limit is 3000")
+		says(t, app, policy.ErrorCondition, "the limit is 2907")
 	})
 }
 

@@ -194,8 +194,8 @@ func endingAutomation(spec json.RawMessage, e Ending, mark string) (_ json.RawMe
 }
 
 // reduce removes everything from a delivered Application that its tenant has written, except the
-// project. The Application then has no source, so that Argo CD neither syncs nor prunes. It reports
-// whether anything was removed.
+// project. The Application then has no source, so that Argo CD neither syncs nor prunes. The label
+// stays by which argocd-agent ignores the Application. It reports whether anything was removed.
 func reduce(app *deliveredApplication) (changed bool, err error) {
 	fields, err := members(app.Spec)
 	if err != nil {
@@ -210,8 +210,10 @@ func reduce(app *deliveredApplication) (changed bool, err error) {
 	}
 	annotations := maps.Clone(app.Metadata.Annotations)
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return key != contract.RequestAnnotation })
-	changed = !bytes.Equal(spec, app.Spec) || len(app.Metadata.Labels) > 0 || len(annotations) < len(app.Metadata.Annotations)
-	app.Spec, app.Metadata.Labels, app.Metadata.Annotations = spec, nil, annotations
+	labels := maps.Clone(app.Metadata.Labels)
+	maps.DeleteFunc(labels, func(key, _ string) bool { return key != argocd.IgnoreSyncLabel })
+	changed = !bytes.Equal(spec, app.Spec) || len(labels) < len(app.Metadata.Labels) || len(annotations) < len(app.Metadata.Annotations)
+	app.Spec, app.Metadata.Labels, app.Metadata.Annotations = spec, labels, annotations
 	return changed, nil
 }
 

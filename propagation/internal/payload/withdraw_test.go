@@ -112,16 +112,19 @@ func TestEndingOf(t *testing.T) {
 func TestEndingOf_reducesTheApplication(t *testing.T) {
 	app := adopting("", `{"destination":{"name":"elsewhere","namespace":"shop"},"project":"p","source":{"repoURL":"a","new":"field"},"syncPolicy":{"automated":{}}}`)
 	app.Labels, app.Annotations["example.com/note"] = map[string]string{"team": "a"}, "b"
+	const ignored = `"labels":{"` + argocd.IgnoreSyncLabel + `":"true"},`
 	app.Finalizers = []string{argocd.ResourcesFinalizer}
 	const identity = `"name":"shop","namespace":"argocd"},"spec":{"destination":{"server":"https://kubernetes.default.svc"},"project":"p"}}`
 	for name, c := range map[string]struct {
 		ending Ending
+		agent  bool   // the cluster has an argocd-agent
 		want   string // the end of the written Application
 	}{
-		"bare":   {Ending{Reduced: true}, `"metadata":{"annotations":{"apps.open-cluster-management.io/request":"end-without-cascade"},` + identity},
-		"orphan": {Ending{Orphan: true, WithoutAutomation: true, Reduced: true}, `"finalizers":["` + argocd.ResourcesFinalizer + `"],` + identity},
+		"with an argocd-agent": {Ending{Reduced: true}, true, `"metadata":{"annotations":{"apps.open-cluster-management.io/request":"end-without-cascade"},` + ignored + identity},
+		"bare":            {Ending{Reduced: true}, false, `"metadata":{"annotations":{"apps.open-cluster-management.io/request":"end-without-cascade"},` + identity},
+		"orphan":          {Ending{Orphan: true, WithoutAutomation: true, Reduced: true}, false, `"finalizers":["` + argocd.ResourcesFinalizer + `"],` + identity},
 	} {
-		stored, err := ManifestWork(Inputs{Application: app})
+		stored, err := ManifestWork(Inputs{Application: app, HasAgent: c.agent})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,11 +114,12 @@ func workAnnotations(app *argocd.Application) map[string]string {
 	return annotations
 }
 
-// Size returns the number of bytes that count for the hub's limit of a ManifestWork.
-func Size(work *workv1.ManifestWork) int {
+// Size returns the number of bytes that count for the hub's limit of a ManifestWork. OCM's webhook
+// counts the same.
+func Size(spec *workv1.ManifestWorkSpec) int {
 	size := 0
-	for i := range work.Spec.Workload.Manifests {
-		size += len(work.Spec.Workload.Manifests[i].Raw)
+	for i := range spec.Workload.Manifests {
+		size += spec.Workload.Manifests[i].Size()
 	}
 	return size
 }
