@@ -37,45 +37,58 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 		a.requests.refreshes.forget(p.facts.Key)
 	}
 	ofApp := a.requests.next(ctx, &p)
-	again, failed := a.endAll(ctx, &p)
+	var ofWorks failures
+	a.endAll(ctx, &p, &ofWorks)
 	var unwritten error // its refusal is already in the report
 	if p.plan.Write != nil {
 		unwritten = a.write(ctx, &p)
 	}
-	failed = errors.Join(failed, a.refreshAll(ctx, &p))
+	a.refreshAll(ctx, &p, &ofWorks)
 	// The works of an abandoned Application get their ending first, unless the API server rejects
 	// it.
-	waits := p.plan.Release == decide.Abandoned && again
+	waits := p.plan.Release == decide.Abandoned && ofWorks.again
 	if p.plan.Release != decide.NoRelease && !waits {
 		ofApp = errors.Join(ofApp, a.release(ctx, &p))
 	}
-	failed = errors.Join(ofApp, failed)
+	failed := errors.Join(ofApp, ofWorks.own)
 	refusal := rejection(failed)
 	failed = errors.Join(failed, unwritten)
 	switch {
-	case app == nil, failed != nil && rejection(failed) == nil:
-		return failed
-	case p.plan.Report == nil && rejection(ofApp) == nil:
-		return failed // the next event leads to a report
+	case app == nil, failed != nil && rejection(failed) == nil, p.plan.Report == nil && rejection(ofApp) == nil:
+		return errors.Join(failed, ofWorks.others) // a retry or the next event leads to a report
 	case p.facts.StatusProblem != "" && failed == nil:
 		return reconcile.TerminalError(fmt.Errorf("read status of Application %s: %s", p.facts.Key, p.facts.StatusProblem))
 	}
-	return errors.Join(failed, a.report(ctx, &p, refusal))
+	return errors.Join(failed, ofWorks.others, a.report(ctx, &p, refusal))
 }
 
-// endAll does the next step of each removal that may proceed. again is true if a failed one may
-// succeed later.
-func (a *applier) endAll(ctx context.Context, p *pass) (again bool, failed error) {
+// failures are the errors of the writes of ManifestWorks.
+type failures struct {
+	// own are about the Application's own works, others about works that only name it. An agent can
+	// have its works name any Application, so that others neither change nor delay its report.
+	own, others error
+	// again is true if a failed write of an own work may succeed later.
+	again bool
+}
+
+func (f *failures) add(own bool, err error) {
+	if !own {
+		f.others = errors.Join(f.others, err)
+		return
+	}
+	f.own, f.again = errors.Join(f.own, err), f.again || err != nil && !isRejected(err)
+}
+
+// endAll does the next step of each removal that may proceed.
+func (a *applier) endAll(ctx context.Context, p *pass, failed *failures) {
 	ends.set(p.plan, p.verdict)
 	for _, t := range p.plan.Fates {
 		work := p.work(t.UID)
 		if !p.verdict.May(t) || work == nil {
 			continue
 		}
-		err := a.end(ctx, p, work, t)
-		failed, again = errors.Join(failed, err), again || err != nil && !isRejected(err)
+		failed.add(t.Own, a.end(ctx, p, work, t))
 	}
-	return again, failed
 }
 
 func (a *applier) end(ctx context.Context, p *pass, work *decide.Work, t decide.Fate) error {
@@ -163,24 +176,23 @@ func cachedOf(w *decide.Work) *manifestcache.Work {
 }
 
 // refreshAll updates the AppProject and the automation in works that stay.
-func (a *applier) refreshAll(ctx context.Context, p *pass) (failed error) {
+func (a *applier) refreshAll(ctx context.Context, p *pass, failed *failures) {
 	for i, t := range p.plan.Fates {
 		work := &p.facts.Works[i]
 		if p.verdict.May(t) && t.Next != decide.StepWait {
 			continue // written or deleted just now
 		}
 		if t.Project {
-			failed = errors.Join(failed, a.writer.updateProject(ctx, work.Work))
+			failed.add(t.Own, a.writer.updateProject(ctx, work.Work))
 		}
 		switch t.Automation { // only where there is an Application
 		case decide.AutomationOut:
-			failed = errors.Join(failed, a.writer.pauseSync(ctx, work.Work, a.requests.over(&p.facts, work)))
+			failed.add(t.Own, a.writer.pauseSync(ctx, work.Work, a.requests.over(&p.facts, work)))
 		case decide.AutomationBack:
-			failed = errors.Join(failed, a.writer.resumeSync(ctx, work.Work, a.requests.over(&p.facts, work)))
+			failed.add(t.Own, a.writer.resumeSync(ctx, work.Work, a.requests.over(&p.facts, work)))
 		case decide.AutomationStays:
 		}
 	}
-	return failed
 }
 
 // release removes the finalizers of Argo CD from a deleted Application. An Event and the log record

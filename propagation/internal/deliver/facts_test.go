@@ -98,7 +98,10 @@ func get[T any](o, existing *T, err error) error {
 	return nil
 }
 
-func (h *hubObjects) Bound(_ context.Context, _, cluster string) (bool, error) {
+func (h *hubObjects) Bound(_ context.Context, namespace, cluster string) (bool, error) {
+	if invalid := apicontent.IsPathSegmentName(namespace); len(invalid) > 0 { // as client-go answers
+		return false, fmt.Errorf("namespace %q: %v", namespace, invalid)
+	}
 	return h.bindings[cluster], h.failing("Bound")
 }
 
@@ -467,6 +470,12 @@ func TestGather_ignoresInvalidNames(t *testing.T) {
 		if err != nil || len(f.Works) != 2 {
 			t.Errorf("an invalid name %s: %d works, %v", name, len(f.Works), err)
 		}
+	}
+	h := settled(t)
+	h.app = nil
+	f, err := gather(t.Context(), h.sources(), h, types.NamespacedName{Namespace: "..", Name: "shop"})
+	if err != nil || len(f.Works) == 0 || f.Works[0].May.Bound {
+		t.Errorf("an invalid namespace in works: %+v, %v", f.Works, err)
 	}
 }
 

@@ -64,6 +64,9 @@ func (p *lookups) bound(ctx context.Context, cluster string) (bool, error) {
 	if p.sources.options.Binding == BindingNone {
 		return true, nil
 	}
+	if len(validation.IsDNS1123Label(p.facts.Key.Namespace)) > 0 {
+		return false, nil // no namespace has an invalid name
+	}
 	if bound, known := p.bindings[cluster]; known {
 		return bound, nil
 	}
