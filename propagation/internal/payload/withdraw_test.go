@@ -121,8 +121,8 @@ func TestEndingOf_reducesTheApplication(t *testing.T) {
 		want   string // the end of the written Application
 	}{
 		"with an argocd-agent": {Ending{Reduced: true}, true, `"metadata":{"annotations":{"apps.open-cluster-management.io/request":"end-without-cascade"},` + ignored + identity},
-		"bare":            {Ending{Reduced: true}, false, `"metadata":{"annotations":{"apps.open-cluster-management.io/request":"end-without-cascade"},` + identity},
-		"orphan":          {Ending{Orphan: true, WithoutAutomation: true, Reduced: true}, false, `"finalizers":["` + argocd.ResourcesFinalizer + `"],` + identity},
+		"bare":                 {Ending{Reduced: true}, false, `"metadata":{"annotations":{"apps.open-cluster-management.io/request":"end-without-cascade"},` + identity},
+		"orphan":               {Ending{Orphan: true, WithoutAutomation: true, Reduced: true}, false, `"finalizers":["` + argocd.ResourcesFinalizer + `"],` + identity},
 	} {
 		stored, err := ManifestWork(Inputs{Application: app, HasAgent: c.agent})
 		if err != nil {
