@@ -112,13 +112,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		*s = state{known: true, clusters: s.clusters}
 		return ctrl.Result{}, nil
 	}
-	if s.known && s.refreshed == decisions {
-		return ctrl.Result{}, nil
-	}
 	s.observe(clusters, now)
-	if set.Refreshing() {
+	if s.known && s.refreshed == decisions || set.Refreshing() { // removal of the annotation causes an event
 		s.isChanging = false
-		return ctrl.Result{}, nil // its removal causes an event
+		return ctrl.Result{}, nil
 	}
 	if wait := max(s.wait(decisions, now), r.waitForAbsent(s, now)); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil

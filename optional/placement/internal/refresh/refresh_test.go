@@ -158,6 +158,32 @@ func TestRefresh_waitsForTheClustersOfANewDecision(t *testing.T) {
 	at(t, quiet, true, "no cluster is absent any more")
 }
 
+// The decisions of an ApplicationSet may be those of its last refresh again, if its selector is changed and changed
+// back. The next change is a new one.
+func TestRefresh_waitsAfterAChangeThatWasReverted(t *testing.T) {
+	decide(t, "argocd", "many", "many-decision-1", "a", "b")
+	decide(t, "argocd", "many", "many-decision-2", "c")
+	newSet(t, "argocd", "set", fmt.Sprintf(byPlacement, "many"))
+	at := newStepper(t).at
+	at(t, 0, false, "the process has just started")
+	at(t, absence, true, "the first refresh")
+	generate := func(by string) {
+		t.Helper()
+		patch(t, hub.client, "argocd", "set", `{"spec":{"generators":[{"clusterDecisionResource":{"configMapRef":"ocm-placement-generator",`+by+`}}]}}`)
+	}
+	generate(`"name":"many-decision-2"`)
+	at(t, 0, false, "the clusters of the first decision are absent")
+	generate(`"labelSelector":{"matchLabels":{"cluster.open-cluster-management.io/placement":"many"}}`)
+	at(t, 0, false, "the decisions of the last refresh")
+
+	decide(t, "argocd", "many", "many-decision-1", "0", "a")
+	at(t, time.Hour, false, "b moves")
+	at(t, absence-time.Millisecond, false, "the second decision takes long")
+	decide(t, "argocd", "many", "many-decision-2", "b", "c")
+	at(t, 0, false, "b is back")
+	at(t, quiet, true, "no cluster is absent any more")
+}
+
 // A running refresh may have missed a change. placement requests another refresh when the running one is
 // done, however long that takes.
 func TestRefresh_repeatsAfterAChangeWhileRunning(t *testing.T) {

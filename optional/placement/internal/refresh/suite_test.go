@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -140,6 +141,7 @@ type stepper struct {
 	*Reconciler
 	cached client.Reader
 	clock  time.Time
+	logged []string // at level Info
 }
 
 // newStepper returns a process that has just started.
@@ -170,21 +172,31 @@ func newStepper(t testing.TB) *stepper {
 	return s
 }
 
-// at lets time pass and handles ApplicationSet "set" of Argo CD's namespace. It fails unless a refresh is requested
-// then, or not, as the test wants. Of a requested one it removes the annotation, as the ApplicationSet controller does.
+// at lets time pass and handles the ApplicationSet. It fails unless a refresh is requested then, or not, as the test
+// wants.
 func (s *stepper) at(t testing.TB, after time.Duration, want bool, why string) {
+	t.Helper()
+	if got, _ := s.handle(t, after); got != want {
+		t.Fatalf("%s: a refresh is requested: %t, want %t", why, got, want)
+	}
+}
+
+// handle lets time pass and handles ApplicationSet "set" of Argo CD's namespace. It returns whether a refresh is
+// requested, and when to handle the ApplicationSet again. Of a requested refresh it removes the annotation, as the
+// ApplicationSet controller does.
+func (s *stepper) handle(t testing.TB, after time.Duration) (requested bool, again time.Duration) {
 	t.Helper()
 	s.clock = s.clock.Add(after)
 	testkit.Until(t, "the cache", func() bool { return s.sees(t, hub.client) == s.sees(t, s.cached) })
-	if _, err := s.Reconcile(context.Background(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "argocd", Name: "set"}}); err != nil {
+	ctx := ctrl.LoggerInto(context.Background(), funcr.New(func(_, line string) { s.logged = append(s.logged, line) }, funcr.Options{}))
+	result, err := s.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "argocd", Name: "set"}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := setOf(t, "argocd", "set").Refreshing(); got != want {
-		t.Fatalf("%s: a refresh is requested: %t, want %t", why, got, want)
-	}
-	if want {
+	if requested = setOf(t, "argocd", "set").Refreshing(); requested {
 		release(t, "argocd", "set")
 	}
+	return requested, result.RequeueAfter
 }
 
 // sees returns the versions of the objects that a client reads.
