@@ -33,3 +33,21 @@ func TestWaitForTurn(t *testing.T) {
 		t.Errorf("with other decisions it waits for %s more", wait)
 	}
 }
+
+// Decisions may change after an ApplicationSet has waited long for its turn. An absent cluster then has as much time as
+// ever to be back.
+func TestWaitForAbsent_afterALongTurn(t *testing.T) {
+	start := time.Unix(1_000_000, 0)
+	r := &Reconciler{absence: absence, started: start}
+	s := &state{}
+	s.wait(digest{1}, start)
+	now := start.Add(2 * most)
+	s.absent = map[selection]time.Time{{cluster: "moves"}: now}
+	if wait := max(s.wait(digest{2}, now), r.waitForAbsent(s, now)); wait != absence {
+		t.Errorf("it waits for %s, want %s", wait, absence)
+	}
+	now = now.Add(absence / 2)
+	if wait := max(s.wait(digest{3}, now), r.waitForAbsent(s, now)); wait != absence/2 {
+		t.Errorf("it waits for %s more, want %s", wait, absence/2)
+	}
+}

@@ -44,6 +44,12 @@ const (
 	// it comes back: OCM writes the status last, and only if it differs. OCM writes up to 50
 	// decisions a second, so that absence also covers a slow API server.
 	absence = 10 * time.Second
+	// most limits how long clusters that leave one after the other delay a refresh. In the last ten
+	// seconds the absence that is required becomes shorter, so that the refresh comes in the longest
+	// pause between two of them. A Placement with one decision is no exception: with its 101st
+	// cluster, or the first of a further decision group, OCM writes that decision before it creates
+	// the second one.
+	most = time.Minute
 	// pace is the interval between refreshes of ApplicationSets without a digest.
 	pace = 100 * time.Millisecond
 )
@@ -131,7 +137,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("refresh ApplicationSet %s: %w", request, err)
 	}
-	log.FromContext(ctx).V(1).Info("asked for a refresh")
+	if absent := now.Sub(r.lastAbsent(s)); absent < r.absence {
+		log.FromContext(ctx).Info("requested a refresh while clusters keep leaving the placement decisions", "lastLeft", absent)
+	} else {
+		log.FromContext(ctx).V(1).Info("asked for a refresh")
+	}
 	*s = state{known: true, refreshed: decisions, clusters: clusters}
 	return ctrl.Result{}, nil
 }
@@ -160,19 +170,24 @@ func (s *state) observe(clusters sets.Set[selection], now time.Time) {
 }
 
 // waitForAbsent returns how long to wait until no cluster is absent only because OCM rewrites the
-// decisions. Which clusters the decisions had before the start is unknown, so that any may be
-// absent then.
+// decisions.
 func (r *Reconciler) waitForAbsent(s *state, now time.Time) time.Duration {
-	last := time.Time{}
-	if !s.known {
-		last = r.started
-	}
+	absent := now.Sub(r.lastAbsent(s))
+	// Each second without another absent cluster adds one to absent, and takes one from what is left
+	// of most.
+	return min(r.absence-absent, (most-now.Sub(s.changing)-absent)/2)
+}
+
+// lastAbsent returns since when the last absent cluster is absent. Which clusters the decisions had
+// before the start is unknown, so that any may be absent then.
+func (r *Reconciler) lastAbsent(s *state) time.Time {
+	last := r.started
 	for _, since := range s.absent {
 		if since.After(last) {
 			last = since
 		}
 	}
-	return r.absence - now.Sub(last)
+	return last
 }
 
 // wait returns how long to wait for further changes of the decisions.
@@ -180,6 +195,9 @@ func (s *state) wait(decisions digest, now time.Time) time.Duration {
 	if !s.isChanging {
 		s.isChanging, s.changing, s.since, s.latest = true, now, now, decisions
 	} else if s.latest != decisions {
+		if now.Sub(s.since) > longest {
+			s.changing = now // before, the ApplicationSet waited only for its turn
+		}
 		s.since, s.latest, s.hasChanged = now, decisions, true
 	}
 	return min(quiet-now.Sub(s.since), longest-now.Sub(s.changing))

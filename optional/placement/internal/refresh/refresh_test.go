@@ -5,6 +5,7 @@ package refresh
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,6 +157,52 @@ func TestRefresh_waitsForTheClustersOfANewDecision(t *testing.T) {
 	decide(t, "argocd", "p", "p-decision-1", "a", "b")
 	at(t, 0, false, "its clusters are the same")
 	at(t, quiet, true, "no cluster is absent any more")
+}
+
+// Clusters may leave one after the other for a long time, for example during an outage. Clusters that join meanwhile
+// get their Applications nevertheless.
+func TestRefresh_comesWhileClustersKeepLeaving(t *testing.T) {
+	const interval = 5 * time.Second
+	decide(t, "argocd", "p", "p-decision-1", names(20)...)
+	newSet(t, "argocd", "set", fmt.Sprintf(byPlacement, "p"))
+	s := newStepper(t)
+	s.at(t, 0, false, "the process has just started")
+	s.at(t, absence, true, "the first refresh")
+
+	left, began := 0, s.clock
+	leave := func() (requested bool, again time.Duration) {
+		left++
+		decide(t, "argocd", "p", "p-decision-1", names(20 + left)[left:]...)
+		return s.handle(t, 0)
+	}
+	requested, again := leave()
+	for next := began.Add(interval); !requested; {
+		if s.clock.Sub(began) > most {
+			t.Fatalf("no refresh for %s, while a cluster leaves every %s", s.clock.Sub(began), interval)
+		}
+		if until := next.Sub(s.clock); until < again {
+			s.clock, next = next, next.Add(interval)
+			requested, again = leave()
+		} else {
+			requested, again = s.handle(t, again)
+		}
+	}
+	if waited := s.clock.Sub(began); waited < most-absence {
+		t.Errorf("a refresh after %s, want OCM to have %s for a rewrite", waited, absence)
+	}
+	if len(s.logged) != 1 || !strings.Contains(s.logged[0], "keep leaving") {
+		t.Errorf("it logs %q, want one line", s.logged)
+	}
+
+	// The next cluster that leaves may only have moved.
+	if requested, _ := leave(); requested {
+		t.Error("a refresh as soon as another cluster left")
+	}
+	s.at(t, absence-time.Millisecond, false, "it may be back")
+	s.at(t, time.Millisecond, true, "it left")
+	if len(s.logged) != 1 {
+		t.Errorf("it logs %q", s.logged[1:])
+	}
 }
 
 // The decisions of an ApplicationSet may be those of its last refresh again, if its selector is changed and changed
