@@ -38,8 +38,8 @@ func TestWaitForTurn(t *testing.T) {
 // ever to be back.
 func TestWaitForAbsent_afterALongTurn(t *testing.T) {
 	start := time.Unix(1_000_000, 0)
-	r := &Reconciler{absence: absence, started: start}
-	s := &state{}
+	r := &Reconciler{absence: absence}
+	s := &state{began: start}
 	s.wait(digest{1}, start)
 	now := start.Add(2 * most)
 	s.absent = map[selection]time.Time{{cluster: "moves"}: now}

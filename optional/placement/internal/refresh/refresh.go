@@ -72,6 +72,8 @@ type state struct {
 	latest          digest
 	since, changing time.Time
 	pacedUntil      time.Time
+	// began is when the first decisions were observed, since the start or since none existed.
+	began time.Time
 	// known is true if a refresh was requested, and hasChanged if the decisions have changed since
 	// they were first observed.
 	known, hasChanged, isChanging bool
@@ -88,10 +90,9 @@ type Reconciler struct {
 	now     func() time.Time
 	absence time.Duration
 
-	mu      sync.Mutex
-	states  map[types.NamespacedName]*state
-	started time.Time // when the first ApplicationSet was observed
-	next    time.Time // when the next ApplicationSet without a digest may be refreshed
+	mu     sync.Mutex
+	states map[types.NamespacedName]*state
+	next   time.Time // when the next ApplicationSet without a digest may be refreshed
 }
 
 // Reconcile requests a refresh of one ApplicationSet if its decisions differ from the decisions at
@@ -111,11 +112,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	now := r.now()
-	s := r.stateOf(request.NamespacedName, now)
+	s := r.stateOf(request.NamespacedName)
 	if clusters == nil {
 		// Without a decision its generator fails: Applications stay, and the annotation would stay
-		// as well.
-		*s = state{known: true, clusters: s.clusters}
+		// as well. The next decision is a first one.
+		*s = state{clusters: s.clusters}
 		return ctrl.Result{}, nil
 	}
 	s.observe(clusters, now)
@@ -137,12 +138,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("refresh ApplicationSet %s: %w", request, err)
 	}
-	if absent := now.Sub(r.lastAbsent(s)); absent < r.absence {
+	if absent := now.Sub(s.lastAbsent()); absent < r.absence {
 		log.FromContext(ctx).Info("requested a refresh while clusters keep leaving the placement decisions", "lastLeft", absent)
 	} else {
 		log.FromContext(ctx).V(1).Info("asked for a refresh")
 	}
-	*s = state{known: true, refreshed: decisions, clusters: clusters}
+	*s = state{known: true, refreshed: decisions, clusters: clusters, began: s.began}
 	return ctrl.Result{}, nil
 }
 
@@ -158,6 +159,9 @@ func (r *Reconciler) refresh(ctx context.Context, set *appset.ApplicationSet) er
 
 // observe updates which clusters are in no decision any more.
 func (s *state) observe(clusters sets.Set[selection], now time.Time) {
+	if s.began.IsZero() {
+		s.began = now
+	}
 	absent := map[selection]time.Time{}
 	for cluster := range s.clusters.Difference(clusters) {
 		since, known := s.absent[cluster]
@@ -172,16 +176,16 @@ func (s *state) observe(clusters sets.Set[selection], now time.Time) {
 // waitForAbsent returns how long to wait until no cluster is absent only because OCM rewrites the
 // decisions.
 func (r *Reconciler) waitForAbsent(s *state, now time.Time) time.Duration {
-	absent := now.Sub(r.lastAbsent(s))
+	absent := now.Sub(s.lastAbsent())
 	// Each second without another absent cluster adds one to absent, and takes one from what is left
 	// of most.
 	return min(r.absence-absent, (most-now.Sub(s.changing)-absent)/2)
 }
 
-// lastAbsent returns since when the last absent cluster is absent. Which clusters the decisions had
-// before the start is unknown, so that any may be absent then.
-func (r *Reconciler) lastAbsent(s *state) time.Time {
-	last := r.started
+// lastAbsent returns since when the last absent cluster is absent. Which clusters were in decisions
+// before the first ones is unknown, so that any may be absent then.
+func (s *state) lastAbsent() time.Time {
+	last := s.began
 	for _, since := range s.absent {
 		if since.After(last) {
 			last = since
@@ -222,12 +226,9 @@ func (r *Reconciler) waitForTurn(s *state, now time.Time) time.Duration {
 	return s.pacedUntil.Sub(now)
 }
 
-func (r *Reconciler) stateOf(name types.NamespacedName, now time.Time) *state {
+func (r *Reconciler) stateOf(name types.NamespacedName) *state {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.started.IsZero() {
-		r.started = now
-	}
 	s := r.states[name]
 	if s == nil {
 		s = &state{}

@@ -231,6 +231,28 @@ func TestRefresh_waitsAfterAChangeThatWasReverted(t *testing.T) {
 	at(t, quiet, true, "no cluster is absent any more")
 }
 
+// Which clusters have an Application is unknown before the first decisions, at whatever time these are observed.
+func TestRefresh_waitsForTheClustersOfTheFirstDecision(t *testing.T) {
+	newSet(t, "argocd", "set", fmt.Sprintf(byPlacement, "p"))
+	at := newStepper(t).at
+	at(t, 0, false, "the hub is restored, and OCM has not written its decisions yet")
+	decide(t, "argocd", "p", "p-decision-1")
+	at(t, time.Hour, false, "OCM creates a decision")
+	at(t, quiet, false, "its clusters are unknown")
+	decide(t, "argocd", "p", "p-decision-1", "a", "b")
+	at(t, absence-quiet-time.Millisecond, false, "further decisions may follow")
+	at(t, time.Millisecond, true, "the first refresh")
+
+	// A selector is not readable for a while.
+	patch(t, hub.client, "argocd", "set", `{"spec":{"generators":[{"clusterDecisionResource":{"configMapRef":"ocm-placement-generator"}}]}}`)
+	at(t, time.Hour, false, "it selects nothing")
+	decide(t, "argocd", "p", "p-decision-1", "a")
+	patch(t, hub.client, "argocd", "set", `{"spec":{"generators":[{"clusterDecisionResource":{"configMapRef":"ocm-placement-generator","name":"p-decision-1"}}]}}`)
+	at(t, time.Hour, false, "b may be absent")
+	at(t, quiet, false, "though nothing changes")
+	at(t, absence-quiet, true, "its first refresh")
+}
+
 // A running refresh may have missed a change. placement requests another refresh when the running one is
 // done, however long that takes.
 func TestRefresh_repeatsAfterAChangeWhileRunning(t *testing.T) {
