@@ -42,7 +42,7 @@ func TestWaitForAbsent_afterALongTurn(t *testing.T) {
 	s := &state{began: start}
 	s.wait(digest{1}, start)
 	now := start.Add(2 * most)
-	s.absent = map[selection]time.Time{{cluster: "moves"}: now}
+	s.absent = map[selection]time.Time{selectionOf("argocd", "many", "moves"): now}
 	if wait := max(s.wait(digest{2}, now), r.waitForAbsent(s, now)); wait != absence {
 		t.Errorf("it waits for %s, want %s", wait, absence)
 	}

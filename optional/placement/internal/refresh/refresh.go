@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"time"
@@ -58,9 +59,16 @@ const (
 // decisions change back, the controller may have read those in between.
 type digest [sha256.Size]byte
 
-// selection is a cluster in the decisions of a Placement. Other Placements may select the same
-// cluster for other Applications.
-type selection struct{ namespace, placement, cluster string }
+// selection is the hash of a cluster in the decisions of a Placement. Other Placements may select
+// the same cluster for other Applications. An ApplicationSet whose selector has a template selects
+// every cluster of every Placement, so that names would take too much memory.
+type selection uint64
+
+var seed = maphash.MakeSeed()
+
+func selectionOf(namespace, placement, cluster string) selection {
+	return selection(maphash.Comparable(seed, [...]string{namespace, placement, cluster}))
+}
 
 // state is the memory of one ApplicationSet. Only the worker of that ApplicationSet reads or writes
 // it.
@@ -273,7 +281,7 @@ func (r *Reconciler) decisionsOf(ctx context.Context, set *appset.ApplicationSet
 				}
 				lines = append(lines, string(d.UID)+" "+d.ResourceVersion+"\n")
 				for _, c := range d.Status.Decisions {
-					clusters.Insert(selection{namespace, d.Labels[clusterv1beta1.PlacementLabel], c.ClusterName})
+					clusters.Insert(selectionOf(namespace, d.Labels[clusterv1beta1.PlacementLabel], c.ClusterName))
 					lines = append(lines, c.ClusterName+" "+string(secretOf[contract.LabelValue(c.ClusterName)])+"\n")
 				}
 			}
