@@ -37,6 +37,9 @@ type entry struct {
 	before     *status.WorkStatus
 	beforeWork types.UID
 	ended      time.Time
+	// lost is true if the cluster was unreachable. Its next report may be of a comparison from
+	// during the outage, before the agent applied the last change.
+	lost bool
 }
 
 // facts are the input of [delay].
@@ -85,6 +88,8 @@ func (f *facts) cause() cause {
 //   - A lost cluster and a failure are shown at once.
 //   - A pending change, a failure or a lost cluster that is shown stays so after its end. It stays
 //     until the cluster reports something new, because the earlier report is about the earlier state.
+//   - After a lost cluster the first new report does not count either. Argo CD on the cluster went on
+//     comparing the earlier state, and the hub has received none of these comparisons.
 func delay(e entry, f facts, now time.Time) (entry, time.Duration) {
 	cause := f.cause()
 	switch {
@@ -100,17 +105,20 @@ func delay(e entry, f facts, now time.Time) (entry, time.Duration) {
 		return e, max(0, f.graces.compare-now.Sub(e.since))
 	case f.reason != "":
 		e.before, e.beforeWork, e.ended = f.reported, f.work, time.Time{}
+		e.lost = e.lost || f.reason == status.ClusterUnreachable
 		if cause == nothing {
 			return e, 0
 		}
 		return e, max(0, f.graces.apply-now.Sub(e.since))
 	case !f.shown:
-		e.before, e.beforeWork, e.ended = nil, "", time.Time{}
-		return e, 0
-	case e.before != nil && (e.beforeWork != f.work || !f.reported.Repeats(e.before)):
+		e.before, e.beforeWork, e.ended, e.lost = nil, "", time.Time{}, false
 		return e, 0
 	case e.before == nil:
 		e.before, e.beforeWork = f.reported, f.work
+	case e.beforeWork != f.work, !e.lost && !f.reported.Repeats(e.before):
+		return e, 0
+	case !f.reported.Repeats(e.before):
+		e.before, e.lost = f.reported, false
 	}
 	if e.ended.IsZero() {
 		e.ended = now

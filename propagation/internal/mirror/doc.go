@@ -17,7 +17,9 @@
 //     within [Options.ApplyGrace] is never shown as missing. OutOfSync must not disappear for a
 //     moment either: Synced and Succeeded from before the change would end a step that has not
 //     started. So it stays until the cluster has compared ([Options.CompareGrace]). The same holds
-//     after a failed apply, and after an unavailable cluster.
+//     after a failed apply, and after an unavailable cluster. Argo CD on a cluster that cannot reach
+//     the hub goes on comparing the earlier state, so the first new report after an outage does not
+//     count.
 //   - Synced and Healthy end a step, whichever version they are about. If a pause or a refusal keeps
 //     the last change out of the ManifestWork, the Application is therefore shown as OutOfSync.
 //     payload.Undelivered compares the spec with the hash in the work. The health remains the managed

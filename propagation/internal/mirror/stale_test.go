@@ -158,6 +158,8 @@ func TestChange_isNotRevertedByAnEarlierReport(t *testing.T) {
 			applied(t, work)
 			if c.lost {
 				available(t, cluster, metav1.ConditionTrue)
+				// The cluster's Argo CD has compared the earlier state during the outage.
+				report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...)
 			}
 			if c.takeover {
 				stop()
