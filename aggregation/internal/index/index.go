@@ -150,7 +150,8 @@ func (x *Index) DeleteSearch(key types.NamespacedName) {
 // Remember records the report of an ApplicationSet that this process has found. It supplies data
 // without another source: the resources, and values that feedback does not contain. It is dropped
 // when an intermediate report covers all clusters of the ApplicationSet. It is also dropped 15
-// minutes after it was read, unless search has reported nothing yet. Then the rows show since when.
+// minutes after it was read, unless search has reported on none of these clusters yet. Then the rows
+// show since when.
 func (x *Index) Remember(key types.NamespacedName, report *v1alpha1.AppSetStatuses) {
 	x.update(func(t touched) {
 		s := x.set(key)
@@ -188,13 +189,13 @@ func (x *Index) dateMemory(key types.NamespacedName, m *memory, since time.Time)
 	})
 }
 
-// endMemory drops a memory. Until search has reported anything, only the memory has findings of
-// search, and so it stays.
+// endMemory drops a memory. Until search has reported on a cluster of the ApplicationSet, only the
+// memory has findings of search, and so it stays.
 func (x *Index) endMemory(key types.NamespacedName, m *memory) {
 	x.update(func(t touched) {
 		switch s := x.sets[key]; {
 		case s == nil || s.remembered != m:
-		case s.search == nil && m.fromSearch():
+		case m.fromSearch() && s.unsearched():
 			time.AfterFunc(remembers, func() { x.endMemory(key, m) })
 		default:
 			x.know(key, s, s.search, nil, t)

@@ -185,6 +185,8 @@ func TestRemember_keepsAndDatesFindingsWithoutAnyFile(t *testing.T) {
 
 				x.SetSearch(found([]string{"a"}))
 				expect(t, "no answer about the cluster yet", statuses(x.View(guestbook)), want)
+				<-time.After(2 * remembers)
+				expect(t, "nor later", statuses(x.View(guestbook)), want)
 				x.SetSearch(test.search)
 				expect(t, "search answers again", statuses(x.View(guestbook)), old)
 				x.Forget(guestbook)

@@ -151,6 +151,11 @@ func (s *set) readBy(f *findings) bool {
 	return len(f.unread) == 0 || !slices.ContainsFunc(s.entries, func(e *entry) bool { return !f.covers(e.work.Namespace) })
 }
 
+// unsearched reports whether findings of search cover none of the clusters of the works.
+func (s *set) unsearched() bool {
+	return s.search == nil || len(s.entries) > 0 && !slices.ContainsFunc(s.entries, func(e *entry) bool { return s.search.covers(e.work.Namespace) })
+}
+
 // statuses returns the rows and resources of the set's report.
 func (s *set) statuses() (statuses v1alpha1.AppSetStatuses) {
 	statuses.Resources = s.resources().Refs()

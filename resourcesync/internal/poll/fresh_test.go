@@ -165,6 +165,10 @@ func TestPoll_hubWithoutSearchHasNothingStale(t *testing.T) {
 		w.polls(3)
 		gauge(t, "stale", clustersStale, 0)
 		gauge(t, "unread", clusterStates.WithLabelValues("unread"), 0)
+		w.polls(10)
+		if keys, err := w.store.List(); err != nil || len(keys) != 0 {
+			t.Errorf("there are reports %v, %v", keys, err)
+		}
 	})
 }
 
@@ -293,6 +297,79 @@ func TestReports_countRefusedReportsOnlyWhileTheyAreNeeded(t *testing.T) {
 				gauge(t, "refused", refused, 1)
 				test.end(w)
 				gauge(t, "refused in the end", refused, 0)
+			})
+		})
+	}
+}
+
+// An ApplicationSet may have Applications only on clusters that search cannot read, or that do not fit. Its report
+// has no row, but lists the clusters and their time. It ends with the first answer.
+func TestUnread_isReportedWithoutAnyRow(t *testing.T) {
+	const large = "n000"
+	for name, test := range map[string]struct {
+		silent string
+		begin  func(w *world)
+		end    func(w *world)
+	}{
+		"unreadable": {"c2", func(w *world) {
+			w.failingKind(search.KindTooLarge, "c2")
+		}, func(w *world) { w.bent = nil }},
+		"left out": {large, func(w *world) {
+			w.poller.state.limit = 2000
+			w.flood(1, 20)
+		}, func(w *world) { w.poller.state.limit = newState(time.Second).limit }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				other := intermediate.Key{Namespace: "argocd", Name: "other"}
+				w.view.Sets[other] = true
+				test.begin(w)
+				first := w.bent
+				w.bent = func(asked []string, r *search.Result) error {
+					for i := range r.Items {
+						if r.Items[i].Cluster != test.silent {
+							r.Items[i].Hosting = "ApplicationSet/" + other.String()
+						}
+					}
+					return first(asked, r)
+				}
+				began := time.Now().UTC()
+				w.polls(2)
+				if _, err := w.store.Read(setKey.Namespace, setKey.Name); !errors.Is(err, intermediate.ErrNone) {
+					t.Errorf("the first polls of a new pod write a report without a row: %v", err)
+				}
+				w.polls(4)
+				r, err := w.store.Read(setKey.Namespace, setKey.Name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.Applications) != 0 || !slices.Equal(r.UnreadClusters, []string{test.silent}) || r.UnreadSince == nil || !r.UnreadSince.Equal(began) {
+					t.Errorf("the report has %d rows and leaves out %v since %v", len(r.Applications), r.UnreadClusters, r.UnreadSince)
+				}
+				before := testutil.ToFloat64(writes)
+				w.polls(3)
+				gauge(t, "writes while nothing changes", writes, before)
+				added := intermediate.Key{Namespace: "argocd", Name: "added"}
+				w.view.Sets[added] = true
+				w.poll()
+				if r, err := w.store.Read(added.Namespace, added.Name); err != nil || r.UnreadSince == nil {
+					t.Errorf("the report of a new ApplicationSet: %v", err)
+				}
+				w.view.Sets[intermediate.Key{Namespace: "argocd", Name: "no-room"}] = true
+				total := w.poller.reports.total
+				w.poller.reports.total = maxWithoutRows + 1
+				w.poll()
+				if w.poller.reports.total -= maxWithoutRows + 1 - total; w.poller.reports.total != total {
+					t.Error("a report without a row takes the room of others")
+				}
+				gauge(t, "refused", leftOutNow.WithLabelValues("reports"), 0)
+				test.end(w)
+				w.bent = nil
+				w.polls(10)
+				if got := w.unread(); len(got) != 0 || len(w.rows()) == 0 {
+					t.Errorf("after an answer the report leaves out %v and has %v", got, w.rows())
+				}
 			})
 		})
 	}

@@ -62,6 +62,10 @@ type reports struct {
 	dated bool
 }
 
+// maxWithoutRows is the size of the directory up to which reports without rows are added. A hub may
+// have many ApplicationSets without pulled Applications, and reports with rows need the room.
+const maxWithoutRows = intermediate.MaxDirectoryBytes / 4
+
 func newReports(files Files, log logr.Logger) *reports {
 	return &reports{files: files, log: log, began: time.Now().UTC().Truncate(time.Second), written: map[intermediate.Key]*file{}}
 }
@@ -140,9 +144,13 @@ func (f *reports) publish(s *state, sets map[intermediate.Key]bool, unread []str
 	silent := slices.Concat(unread, excluded)
 	dates := !f.dated && len(silent) > 0 && time.Since(f.began) >= staleAfter*s.interval
 	f.dated = f.dated || dates
-	if wanted := f.toWrite(s, sets, dates || !slices.Equal(silent, f.silent)); len(wanted) > 0 {
+	all := dates || !slices.Equal(silent, f.silent)
+	if wanted := f.toWrite(s, sets, all, f.dated && len(silent) > 0); len(wanted) > 0 {
 		for _, r := range translate.Reports(wanted, s.all()) {
 			k := intermediate.Key{Namespace: r.Namespace, Name: r.Name}
+			if len(r.Applications) == 0 && f.written[k] == nil && f.total > maxWithoutRows {
+				continue
+			}
 			written, err := f.write(k, r, unread, excluded)
 			if !written {
 				failed[k] = true // the next call tries it again
@@ -178,10 +186,13 @@ func (f *reports) checkFiles() error {
 
 // toWrite returns the ApplicationSets with a report that may differ from its file. Such an
 // ApplicationSet has Applications, or had some, because a report has to show that none exist any
-// more.
-func (f *reports) toWrite(s *state, sets map[intermediate.Key]bool, all bool) []intermediate.Key {
-	rows := map[intermediate.Key]bool{}
+// more. If mayHave is true, each ApplicationSet may have Applications on clusters that no report
+// covers, and its report has to show that. While search has not answered for any cluster, it may not
+// exist on this hub.
+func (f *reports) toWrite(s *state, sets map[intermediate.Key]bool, all, mayHave bool) []intermediate.Key {
+	rows, read := map[intermediate.Key]bool{}, false
 	for _, st := range s.clusters {
+		read = read || !st.unread
 		for i := range st.Applications {
 			rows[st.Applications[i].Set] = true
 		}
@@ -190,7 +201,7 @@ func (f *reports) toWrite(s *state, sets map[intermediate.Key]bool, all bool) []
 	for k := range sets {
 		before := f.written[k]
 		changed := all || s.dirty[k]
-		if changed && (before != nil || rows[k]) || rows[k] && (before == nil || before.print == fingerprint{}) {
+		if changed && (before != nil || rows[k]) || (rows[k] || mayHave && read) && (before == nil || before.print == fingerprint{}) {
 			out = append(out, k)
 		}
 	}
