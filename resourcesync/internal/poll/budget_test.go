@@ -121,7 +121,8 @@ func TestBounds_limitEachReportSeparately(t *testing.T) {
 func TestPoll_claimsOfOtherClustersDoNotFreezeAReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.polls(2)
+		w.polls(360) // an hour
+		fitted := time.Now().UTC().Truncate(time.Second)
 		for e := range 4 {
 			c := fmt.Sprintf("evil%d", e)
 			w.view.Clusters = append(w.view.Clusters, c)
@@ -148,8 +149,16 @@ func TestPoll_claimsOfOtherClustersDoNotFreezeAReport(t *testing.T) {
 		if got := w.unread(); len(got) == 0 || !strings.HasPrefix(got[0], "evil") {
 			t.Errorf("the report does not say what it leaves out: %v", got)
 		}
-		if r, err := w.store.Read(setKey.Namespace, setKey.Name); err != nil || r.UnreadSince == nil {
-			t.Errorf("the report does not date what it leaves out: %v", err)
+		date := func() *time.Time {
+			r, err := w.store.Read(setKey.Namespace, setKey.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.UnreadSince
+		}
+		since := date()
+		if since == nil || since.Before(fitted) || since.After(fitted.Add(10*time.Second)) {
+			t.Fatalf("what the report leaves out is dated %v, and the file had it until %v", since, fitted)
 		}
 		gauge(t, "reports refused", leftOutNow.WithLabelValues("reports"), 0)
 		out := testutil.ToFloat64(leftOutNow.WithLabelValues("applications"))
@@ -162,6 +171,22 @@ func TestPoll_claimsOfOtherClustersDoNotFreezeAReport(t *testing.T) {
 		gauge(t, "left out after a restart", leftOutNow.WithLabelValues("applications"), out)
 		if got := testutil.ToFloat64(writes); got != written {
 			t.Errorf("%v reports were written that had not changed", got-written)
+		}
+		w.apps["c1"]["app"] = append(w.apps["c1"]["app"], "Secret/newer")
+		w.poll()
+		if at := date(); at == nil || !at.Equal(*since) {
+			t.Errorf("another change dates what is left out %v, want %v", at, since)
+		}
+		full := w.view.Clusters
+		w.view.Clusters = []string{"c1", "c2"}
+		w.poll()
+		if at := date(); at != nil {
+			t.Errorf("everything fits again, and is dated %v", at)
+		}
+		w.view.Clusters = full
+		w.polls(2)
+		if at := date(); at == nil || !at.After(*since) {
+			t.Errorf("what no longer fits again is dated %v, as the first time", at)
 		}
 	})
 }

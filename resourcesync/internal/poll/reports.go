@@ -44,7 +44,8 @@ type file struct {
 	// unread are the clusters that the report does not cover, if an earlier run wrote it. nil means
 	// that this run did.
 	unread map[string]bool
-	// since is the time from which nothing is known of them.
+	// since is the time from which nothing is known of the clusters that the file does not cover. It
+	// is zero if the file covers all clusters.
 	since time.Time
 }
 
@@ -210,31 +211,38 @@ func (f *reports) toWrite(s *state, sets map[intermediate.Key]bool, all, mayHave
 }
 
 // complete adds the clusters that search could not answer for, and since when. It cuts the parts
-// for which r has no room, and returns the counts of cut parts.
-func (f *reports) complete(r *intermediate.Report, before *file, unread, excluded []string) translate.Cut {
-	since := f.began
-	if before != nil && !before.since.IsZero() {
-		since = before.since
-	}
+// for which r has no room, and returns that time and the counts of cut parts.
+func (f *reports) complete(r *intermediate.Report, before *file, unread, excluded []string) (since time.Time, cut translate.Cut) {
 	for _, c := range unread {
 		if before == nil || before.unread == nil || before.unread[c] {
 			r.UnreadClusters = append(r.UnreadClusters, c)
 		}
 	}
+	switch {
+	case before != nil && !before.since.IsZero():
+		since = before.since
+	case before == nil || before.print == fingerprint{} || len(r.UnreadClusters) > 0:
+		since = f.began
+	default: // the file covers all clusters, and some do not fit any more
+		since = time.Now().UTC().Truncate(time.Second)
+	}
 	r.UnreadClusters = append(r.UnreadClusters, excluded...)
 	slices.Sort(r.UnreadClusters)
-	cut := shorten(r)
-	if len(r.UnreadClusters) > 0 && (f.dated || since != f.began || cut != translate.Cut{}) {
+	cut = shorten(r)
+	if len(r.UnreadClusters) == 0 {
+		return time.Time{}, cut
+	}
+	if f.dated || since != f.began || cut != (translate.Cut{}) {
 		r.UnreadSince = &since
 	}
-	return cut
+	return since, cut
 }
 
 // write writes a report that differs from its file, and returns whether the file is right. It is
 // not, without an error, if the report has no room.
 func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread, excluded []string) (bool, error) {
 	before := f.written[k]
-	cut := f.complete(r, before, unread, excluded)
+	since, cut := f.complete(r, before, unread, excluded)
 	print, size, err := fingerprintOf(r)
 	if err != nil {
 		return false, fmt.Errorf("encode intermediate report of ApplicationSet %s: %w", k, err)
@@ -256,9 +264,9 @@ func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread, excl
 		failures.WithLabelValues("write").Inc()
 		return false, err
 	}
-	next := &file{print: print, size: size, cut: cut}
+	next := &file{print: print, size: size, cut: cut, since: since}
 	if before != nil {
-		next.unread, next.since = before.unread, before.since
+		next.unread = before.unread
 	}
 	f.set(k, next)
 	writes.Inc()
