@@ -58,18 +58,31 @@ func ReleaseSpecs(ctx context.Context, c cache.Cache) error {
 	if err != nil {
 		return fmt.Errorf("watch Applications: %w", err)
 	}
-	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(o any) {
-		if gone, missed := o.(toolscache.DeletedFinalStateUnknown); missed {
-			o = gone.Obj
-		}
-		if app, ok := o.(*argocd.Application); ok {
-			specs.Forget(app.UID)
-		}
-	}})
-	if err != nil {
+	if _, err = informer.AddEventHandler(release(specs)); err != nil {
 		return fmt.Errorf("watch Applications: %w", err)
 	}
 	return nil
+}
+
+// release returns the handler of Applications that leave the cache.
+func release(specs *manifestcache.Specs) toolscache.ResourceEventHandlerFuncs {
+	return toolscache.ResourceEventHandlerFuncs{
+		// After an interrupted watch, a re-created Application is an update of its key.
+		UpdateFunc: func(before, after any) {
+			was, ok := before.(*argocd.Application)
+			if app, same := after.(*argocd.Application); ok && same && was.UID != app.UID {
+				specs.Forget(was.UID)
+			}
+		},
+		DeleteFunc: func(o any) {
+			if gone, missed := o.(toolscache.DeletedFinalStateUnknown); missed {
+				o = gone.Obj
+			}
+			if app, ok := o.(*argocd.Application); ok {
+				specs.Forget(app.UID)
+			}
+		},
+	}
 }
 
 // Whole returns a cached Application with everything that decisions need. If the cache left a part

@@ -8,12 +8,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	cachetesting "k8s.io/client-go/tools/cache/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,6 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 const cachedSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
@@ -187,6 +191,38 @@ func TestWhole(t *testing.T) {
 			t.Errorf("%s: %s: a part is missing", name, c.reason)
 		}
 	}
+}
+
+// An Application may be deleted and re-created while the watch is interrupted. The informer then reports an update.
+// The specs forget the Application that no longer exists.
+func TestRelease_forgetsAReplacedApplication(t *testing.T) {
+	var left atomic.Int64
+	limits := manifestcache.NewSpecs(payload.ApplicationSpecHash, func(omitted int) { left.Store(int64(omitted)) })
+	source := cachetesting.NewFakeControllerSource()
+	informer := toolscache.NewSharedIndexInformer(source, &argocd.Application{}, 0, toolscache.Indexers{})
+	if err := informer.SetTransform(limits.TrimApplication(100 << 10)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := informer.AddEventHandler(release(limits)); err != nil {
+		t.Fatal(err)
+	}
+	large, small := cachedApplication(), cachedApplication()
+	large.Annotations["example.com/note"] = strings.Repeat("x", 20<<10)
+	small.UID = "fedcba9876543210"
+	source.Add(large)
+	go informer.Run(t.Context().Done())
+	if !toolscache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) || left.Load() != 1 {
+		t.Fatalf("%d are left out of the first list, want 1", left.Load())
+	}
+	source.DeleteDropWatch(large)
+	source.AddDropWatch(small)
+	source.ResetWatch()
+	testkit.Eventually(t, "nothing is left out", func() error {
+		if n := left.Load(); n != 0 {
+			return fmt.Errorf("%d are left out; the cache has %v", n, informer.GetStore().ListKeys())
+		}
+		return nil
+	})
 }
 
 // Of the annotations of an ApplicationSet or Namespace, the cache keeps a bounded part.
