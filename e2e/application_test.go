@@ -110,17 +110,17 @@ func managed(t *testing.T, cluster, name string) *argocd.Application {
 	return a
 }
 
-func configMapIsThere(t *testing.T, cluster, name string) bool {
+func configMapExists(t *testing.T, cluster, name string) bool {
 	t.Helper()
-	return isThere(t, cluster, name, &corev1.ConfigMap{})
+	return exists(t, cluster, name, &corev1.ConfigMap{})
 }
 
-func deploymentIsThere(t *testing.T, cluster, name string) bool {
+func deploymentExists(t *testing.T, cluster, name string) bool {
 	t.Helper()
-	return isThere(t, cluster, name, &appsv1.Deployment{})
+	return exists(t, cluster, name, &appsv1.Deployment{})
 }
 
-func isThere(t *testing.T, cluster, name string, into client.Object) bool {
+func exists(t *testing.T, cluster, name string, into client.Object) bool {
 	t.Helper()
 	err := fleet.Cluster(cluster).Client.Get(t.Context(), client.ObjectKey{Namespace: "guestbook", Name: name}, into)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -133,7 +133,7 @@ func isThere(t *testing.T, cluster, name string, into client.Object) bool {
 func configMapValue(t *testing.T, cluster, name, key string) string {
 	t.Helper()
 	c := &corev1.ConfigMap{}
-	if !isThere(t, cluster, name, c) {
+	if !exists(t, cluster, name, c) {
 		return ""
 	}
 	return c.Data[key]

@@ -127,7 +127,7 @@ func deleteWaitsForThePrune(t *testing.T, cluster string) {
 	if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(a), hub); err != nil {
 		t.Fatalf("the hub Application is gone before its workload: %v", err)
 	}
-	if !configMapIsThere(t, cluster, name) {
+	if !configMapExists(t, cluster, name) {
 		t.Error("the workload is gone although Argo CD was not there to prune it")
 	}
 	if err := argo.Start(t.Context()); err != nil {
@@ -137,7 +137,7 @@ func deleteWaitsForThePrune(t *testing.T, cluster string) {
 		hub, ok := view.Application("hub", name)
 		return !ok, hub.String()
 	})
-	if configMapIsThere(t, cluster, name) {
+	if configMapExists(t, cluster, name) {
 		t.Error("the hub Application is gone and its workload is not")
 	}
 }

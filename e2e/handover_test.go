@@ -62,7 +62,7 @@ func handOver(t *testing.T, cluster string) {
 		t.Fatal(err)
 	}
 	await(t, "the cluster's own Argo CD to go on", func() (bool, string) {
-		return configMapIsThere(t, cluster, name), "no ConfigMap"
+		return configMapExists(t, cluster, name), "no ConfigMap"
 	})
 	same("gone on with,")
 

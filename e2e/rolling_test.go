@@ -64,7 +64,7 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 	if after := operationOf(t, first, name+"-"+first); after != before {
 		t.Errorf("the operation of the first group was %v and is %v", before, after)
 	}
-	if configMapIsThere(t, second, "stuck-after") || deploymentIsThere(t, second, "stuck") {
+	if configMapExists(t, second, "stuck-after") || deploymentExists(t, second, "stuck") {
 		t.Error("the second group got the change before the first was well")
 	}
 
@@ -114,7 +114,7 @@ func deletionOrder(t *testing.T, first, second string) {
 		t.Fatal(err)
 	}
 	for _, cluster := range []string{first, second} {
-		if configMapIsThere(t, cluster, name) {
+		if configMapExists(t, cluster, name) {
 			t.Errorf("the workload is left on %s", cluster)
 		}
 	}

@@ -436,10 +436,10 @@ func TestView_showsTheLastTreeOfAnUnreachableCluster(t *testing.T) {
 	if err := live.SetAway(t.Context(), "cluster1", true); err != nil {
 		t.Fatal(err)
 	}
-	away := func(text string) bool {
+	unavailable := func(text string) bool {
 		return strings.Contains(text, "guestbook-ui") && strings.Contains(text, "away since ")
 	}
-	p.await(t, "the word that cluster1 is away", away)
+	p.await(t, "the word that cluster1 is away", unavailable)
 	p.leave()
 	viewer, err := fleet.Processes.Get("liveview")
 	if err != nil {
@@ -451,7 +451,7 @@ func TestView_showsTheLastTreeOfAnUnreachableCluster(t *testing.T) {
 	if err := viewer.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	openPage(t, name, live.Admin).await(t, "the last tree", away)
+	openPage(t, name, live.Admin).await(t, "the last tree", unavailable)
 	if err := live.SetAway(t.Context(), "cluster1", false); err != nil {
 		t.Fatal(err)
 	}

@@ -224,18 +224,18 @@ func (p *product) upgrade(ctx context.Context, name string) {
 	before, began := p.ready(ctx), time.Now()
 	p.kubectl(ctx, "set", "image", "deployment/"+deployment, name+"="+registry+name+":"+p.tag, "--namespace="+env.ProductNamespace)
 	d := &appsv1.Deployment{}
-	var away error
+	var unavailable error
 	err := env.Wait(ctx, "the rollout", func(ctx context.Context) (bool, string) {
 		if err := p.fleet.Hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ProductNamespace, Name: deployment}, d); err != nil {
 			return false, err.Error()
 		}
 		if d.Status.AvailableReplicas == 0 {
-			away = errors.New("no pod was available during the rollout")
+			unavailable = errors.New("no pod was available during the rollout")
 		}
 		saw := fmt.Sprintf("generation %d of %d, %d updated, %d in all", d.Status.ObservedGeneration, d.Generation, d.Status.UpdatedReplicas, d.Status.Replicas)
 		return d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == 1 && d.Status.Replicas == 1 && d.Status.AvailableReplicas == 1, saw
 	})
-	must.OK(errors.Join(err, away))
+	must.OK(errors.Join(err, unavailable))
 	took := time.Since(began)
 	delivered := p.commit(ctx)
 	after := p.ready(ctx)

@@ -63,6 +63,6 @@ func TestPolicy_rejectsRawManifestWorks(t *testing.T) {
 	if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(addon), addon); err != nil || len(addon.GetLabels()) > 0 {
 		t.Errorf("the add-on's work: %v, labels %v", err, addon.GetLabels())
 	}
-	notThere(t, work(cluster, "disguise"))
-	notThere(t, work(cluster, "mighty"))
+	missing(t, work(cluster, "disguise"))
+	missing(t, work(cluster, "mighty"))
 }

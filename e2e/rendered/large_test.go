@@ -46,7 +46,7 @@ func TestShards_holdALargeApplication(t *testing.T) {
 	}
 	shards, err := strconv.Atoi(remedy[1])
 	must(t, err)
-	notThere(t, work(cluster.Name, "large"))
+	missing(t, work(cluster.Name, "large"))
 
 	configure := func(parameters ...string) {
 		source := plugin("large", append([]string{"namespace", "large", "create-namespace", "true"}, parameters...)...)

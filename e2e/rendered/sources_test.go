@@ -83,11 +83,11 @@ spec: {template: {spec: {nodeName: fake-1, restartPolicy: Never, containers: [{n
 
 	awaitOperation(t, a, "Running", "waiting for completion of hook work.open-cluster-management.io/ManifestWork/"+contract.RenderedWorkName("waves", "-presync"))
 	for _, name := range []string{"waves", contract.RenderedWorkName("waves", "-w1")} {
-		notThere(t, work(cluster.Name, name))
+		missing(t, work(cluster.Name, name))
 	}
 	complete(t, object("batch/v1", "Job", namespace, "migrate"))
 	awaitOperation(t, a, "Running", "waiting for healthy state of work.open-cluster-management.io/ManifestWork/waves")
-	notThere(t, work(cluster.Name, contract.RenderedWorkName("waves", "-w1")))
+	missing(t, work(cluster.Name, contract.RenderedWorkName("waves", "-w1")))
 	node := object("v1", "Node", "", lateNode) // the pods start on this node
 	must(t, cluster.Apply(t.Context(), node))
 	t.Cleanup(func() { must(t, cluster.Client.Delete(context.WithoutCancel(t.Context()), node)) })
@@ -114,7 +114,7 @@ conditions:
 	testkit.EditStatus(t, cluster.Client, job, func(job *unstructured.Unstructured) { job.Object["status"] = status })
 }
 
-func notThere(t *testing.T, o *unstructured.Unstructured) {
+func missing(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 	if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o); !apierrors.IsNotFound(err) {
 		t.Errorf("%s %s is there too early: %v", o.GetKind(), o.GetName(), err)

@@ -115,10 +115,10 @@ func (l *LiveView) login(ctx context.Context, account string) (token string, err
 }
 
 // SetAway stops a cluster's agents, so that the hub reports the cluster as unavailable, or starts them again.
-func (l *LiveView) SetAway(ctx context.Context, cluster string, away bool) (err error) {
+func (l *LiveView) SetAway(ctx context.Context, cluster string, unavailable bool) (err error) {
 	defer must.Return(&err)
 	seconds := 60
-	if away {
+	if unavailable {
 		seconds = 1
 	}
 	lease := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"leaseDurationSeconds":%d}}`, seconds))
@@ -128,7 +128,7 @@ func (l *LiveView) SetAway(ctx context.Context, cluster string, away bool) (err 
 	for _, agent := range []string{"-registration-agent", "-work-agent"} {
 		process := must.Get(l.Fleet.Processes.Get(cluster + agent))
 		do := process.Start
-		if away {
+		if unavailable {
 			do = process.Stop
 		}
 		must.OK(do(ctx))

@@ -37,7 +37,7 @@ type Kinds struct {
 
 // NewManager returns a manager with the binary's probes, metrics and lease.
 func NewManager(ctx context.Context, env *Env, kinds Kinds) (ctrl.Manager, error) {
-	other, err := newBeside(env)
+	other, err := newConflictingDeployment(env)
 	if err != nil {
 		return nil, err
 	}

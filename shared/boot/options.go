@@ -62,7 +62,7 @@ func (o *Options) Validate() error {
 		address("pprof-bind-address", o.PprofBindAddress, ""),
 	}
 	if o.ConflictingDeployment != "" {
-		_, err := parseBeside(o.ConflictingDeployment)
+		_, err := parseConflictingDeployment(o.ConflictingDeployment)
 		errs = append(errs, err)
 	}
 	if _, err := parseLevel(o.LogLevel); err != nil {

@@ -14,10 +14,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-func unreachable(o *Observation, cluster Cluster) string { return away(cluster) + lastWords(o) }
+func unreachable(o *Observation, cluster Cluster) string {
+	return unreachableCause(cluster) + lastReport(o)
+}
 
-// away describes why a cluster does not report.
-func away(cluster Cluster) string {
+// unreachableCause describes why a cluster does not report.
+func unreachableCause(cluster Cluster) string {
 	var b strings.Builder
 	b.WriteString("cluster " + cluster.Name)
 	if cluster.Exists {
@@ -40,8 +42,8 @@ const LastReport = "; last report"
 // NeverReported replaces that part if the cluster has never reported.
 const NeverReported = "; it has never reported this Application"
 
-// lastWords describes the cluster's last report and its time.
-func lastWords(o *Observation) string {
+// lastReport describes the cluster's last report and its time.
+func lastReport(o *Observation) string {
 	if !o.Reported {
 		return NeverReported
 	}

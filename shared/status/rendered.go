@@ -31,7 +31,7 @@ func Rendered(application types.UID, feedback contract.Feedback, cluster Cluster
 	if !cluster.Available {
 		// Rendered mode also marks the ManifestWork with this state, for Argo CD's health check. So
 		// the message must not repeat a health that the mark will change.
-		o.Reason, o.Message = ClusterUnreachable, away(cluster)
+		o.Reason, o.Message = ClusterUnreachable, unreachableCause(cluster)
 		o.unknown("last known health:")
 	}
 	return o

@@ -101,7 +101,7 @@ func Read(work *workv1.ManifestWork) WorkStatus {
 	return f
 }
 
-func (f *WorkStatus) words() texts {
+func (f *WorkStatus) shared() texts {
 	if f.texts == (unique.Handle[texts]{}) {
 		return texts{health: argocd.HealthUnknown, sync: argocd.SyncUnknown}
 	}
@@ -111,13 +111,13 @@ func (f *WorkStatus) words() texts {
 // Operation returns the last operation that the managed cluster has reported. Without a phase there
 // is none.
 func (f *WorkStatus) Operation() contract.OperationFeedback {
-	t := f.words()
+	t := f.shared()
 	return contract.OperationFeedback{Phase: t.phase, StartedAt: text(f.startedAt), FinishedAt: text(f.finishedAt), Message: t.operationMessage}
 }
 
 // observation returns the observation that the managed cluster reports.
 func (f *WorkStatus) observation() Observation {
-	t := f.words()
+	t := f.shared()
 	o := Observation{
 		Health: t.health, HealthMessage: t.healthMessage, Sync: t.sync,
 		Operation: f.Operation(), ReconciledAt: text(int64(f.reconciledAt)), Reported: f.reported,
@@ -184,7 +184,7 @@ func reason(message, reason string) string {
 
 // Observe returns the observation of the Application for a state of its cluster.
 func (f *WorkStatus) Observe(cluster Cluster) Observation {
-	o, t := f.observation(), f.words()
+	o, t := f.observation(), f.shared()
 	switch {
 	case !cluster.Available:
 		o.Reason, o.Message = ClusterUnreachable, unreachable(&o, cluster)
@@ -197,10 +197,10 @@ func (f *WorkStatus) Observe(cluster Cluster) Observation {
 			o.Sync = argocd.SyncOutOfSync
 		}
 	case o.Reported && !f.seen:
-		o.Reason, o.Message = ChangePending, "cluster "+cluster.Name+pendingWords
+		o.Reason, o.Message = ChangePending, "cluster "+cluster.Name+pendingMessage
 		o.Health, o.HealthMessage, o.Sync = argocd.HealthProgressing, o.Message, argocd.SyncOutOfSync
 	case t.unreadable != "":
-		o.Reason, o.Message = ApplicationUnreadable, "cluster "+cluster.Name+": "+t.unreadable+lastWords(&o)
+		o.Reason, o.Message = ApplicationUnreadable, "cluster "+cluster.Name+": "+t.unreadable+lastReport(&o)
 		o.unknown("last known health:")
 		o.Sync = argocd.SyncUnknown
 	case !o.Reported && f.seen:
@@ -215,12 +215,12 @@ func (f *WorkStatus) SameComparison(before *WorkStatus) bool {
 	return f.reconciledAt == before.reconciledAt
 }
 
-const pendingWords = " has not reported on the last change yet"
+const pendingMessage = " has not reported on the last change yet"
 
 // ShowsReason reports whether a hub Application's status, as JSON, shows a [Reason] instead of the
 // managed cluster's report.
 func ShowsReason(status []byte) bool {
-	return bytes.Contains(status, []byte(pendingWords)) || slices.ContainsFunc(reasonConditions, func(conditionType string) bool {
+	return bytes.Contains(status, []byte(pendingMessage)) || slices.ContainsFunc(reasonConditions, func(conditionType string) bool {
 		return bytes.Contains(status, []byte(`"`+conditionType+`"`))
 	})
 }
@@ -229,7 +229,7 @@ func ShowsReason(status []byte) bool {
 // facts of the same ManifestWork: all its texts and times are equal. The times of the agent's
 // conditions do not count, because they also change when the agent applies the work again.
 func (f *WorkStatus) Repeats(before *WorkStatus) bool {
-	a, b := f.words(), before.words()
+	a, b := f.shared(), before.shared()
 	a.failure, a.unreadable, b.failure, b.unreadable = "", "", "", ""
 	return a == b && f.reported == before.reported && f.revisions == before.revisions && f.synced == before.synced && f.startedAt == before.startedAt && f.finishedAt == before.finishedAt &&
 		f.reconciledAt == before.reconciledAt

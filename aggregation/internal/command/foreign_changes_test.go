@@ -27,8 +27,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// says waits until check accepts the report.
-func (w *world) says(report, what string, check func(*v1alpha1.MulticlusterApplicationSetReport) error) {
+// shows waits until check accepts the report.
+func (w *world) shows(report, what string, check func(*v1alpha1.MulticlusterApplicationSetReport) error) {
 	w.t.Helper()
 	testkit.Eventually(w.t, "report "+report+" "+what, func() error {
 		r, err := w.read(report)
@@ -67,13 +67,13 @@ func TestRepair_removesContentOfAnotherClient(t *testing.T) {
 		r.Statuses.ClusterConditions[0].Conditions = []v1alpha1.Condition{{Type: "MadeUpError", Message: round}}
 		w.must(hub.Update(t.Context(), r))
 		w.row("guestbook", "Healthy Synced")
-		w.says("guestbook", "without a stranger's resources", noResources)
+		w.shows("guestbook", "without a stranger's resources", noResources)
 	}
 	degraded := healthy()
 	degraded[contract.FeedbackHealthStatus] = "Degraded"
 	w.report(a, degraded)
 	w.row("guestbook", "Degraded Synced")
-	w.says("guestbook", "without a stranger's resources after a change", noResources)
+	w.shows("guestbook", "without a stranger's resources after a change", noResources)
 }
 
 // The same holds after a restart: aggregation removes content that another client wrote while no
@@ -91,7 +91,7 @@ func TestRepair_removesForeignContentAfterARestart(t *testing.T) {
 	r.Statuses.ClusterConditions[0].Conditions = []v1alpha1.Condition{{Type: "MadeUpError", Message: "call 555"}}
 	w.must(hub.Update(t.Context(), r))
 	start(t, &tap{}, missing)
-	w.says("guestbook", "without a stranger's resources and conditions", func(r *v1alpha1.MulticlusterApplicationSetReport) error {
+	w.shows("guestbook", "without a stranger's resources and conditions", func(r *v1alpha1.MulticlusterApplicationSetReport) error {
 		if made := r.Statuses.ClusterConditions[0].Conditions; len(made) > 0 {
 			return fmt.Errorf("conditions %v", made)
 		}
@@ -196,7 +196,7 @@ func TestRepair_restoresTheLabel(t *testing.T) {
 		return nil
 	}
 	w.patch("guestbook", `{"metadata":{"labels":null}}`)
-	w.says("guestbook", "with its label again", labelled)
+	w.shows("guestbook", "with its label again", labelled)
 	degraded := healthy()
 	degraded[contract.FeedbackHealthStatus] = "Degraded"
 	w.report(a, degraded)
@@ -205,7 +205,7 @@ func TestRepair_restoresTheLabel(t *testing.T) {
 	first.end(t)
 	w.patch("guestbook", `{"metadata":{"labels":null}}`)
 	second := start(t, &tap{}, "--intermediate-dir="+t.TempDir())
-	w.says("guestbook", "with its label again after a restart", labelled)
+	w.shows("guestbook", "with its label again after a restart", labelled)
 
 	second.end(t)
 	w.patch("guestbook", `{"metadata":{"labels":null}}`)
@@ -246,7 +246,7 @@ func TestApplicationSet_keepsResourcesIfRecreated(t *testing.T) {
 		t.Helper()
 		w.applicationSet("guestbook") // its Application is still delivered
 		w.row("guestbook", "Healthy Synced")
-		w.says("guestbook", says, check)
+		w.shows("guestbook", says, check)
 	}
 	t.Run("leader", func(t *testing.T) {
 		w := newWorld(t)
@@ -254,7 +254,7 @@ func TestApplicationSet_keepsResourcesIfRecreated(t *testing.T) {
 		start(t, &tap{}, "--intermediate-dir="+dir)
 		a := w.lone("guestbook")
 		w.must(intermediate.NewStore(dir).Write(whole(w, a)))
-		w.says("guestbook", "with resources", shown)
+		w.shows("guestbook", "with resources", shown)
 		w.must(hub.Delete(t.Context(), w.applicationSetObject("guestbook")))
 		gone(w)
 		again(w, "with its resources again", shown)
@@ -265,7 +265,7 @@ func TestApplicationSet_keepsResourcesIfRecreated(t *testing.T) {
 		first := start(t, &tap{}, "--intermediate-dir="+dir)
 		a := w.lone("guestbook")
 		w.must(intermediate.NewStore(dir).Write(whole(w, a)))
-		w.says("guestbook", "with resources", shown)
+		w.shows("guestbook", "with resources", shown)
 		first.end(t)
 		w.must(hub.Delete(t.Context(), w.applicationSetObject("guestbook")))
 		start(t, &tap{}, "--intermediate-dir="+t.TempDir())
@@ -282,7 +282,7 @@ func TestApplicationSet_keepsResourcesIfRecreated(t *testing.T) {
 		for _, dir := range dirs {
 			w.must(intermediate.NewStore(dir).Write(whole(w, a)))
 		}
-		w.says("guestbook", "with resources", shown)
+		w.shows("guestbook", "with resources", shown)
 		w.must(hub.Delete(t.Context(), w.applicationSetObject("guestbook")))
 		gone(w)
 		leader.end(t)

@@ -67,7 +67,7 @@ func (w *world) fares(a *argocd.Application, health, sync string) {
 // rows waits until a report has these rows. Each is "application health sync conditions...".
 func (w *world) rows(report string, want ...string) {
 	w.t.Helper()
-	w.says(report, fmt.Sprint("with rows ", want), func(r *v1alpha1.MulticlusterApplicationSetReport) error {
+	w.shows(report, fmt.Sprint("with rows ", want), func(r *v1alpha1.MulticlusterApplicationSetReport) error {
 		var got []string
 		for _, c := range r.Statuses.ClusterConditions {
 			line := strings.Split(c.App, "/")[1] + " " + c.HealthStatus + " " + c.SyncStatus

@@ -29,7 +29,7 @@ func TestReport_keepsOtherRowsNextToHugeFeedback(t *testing.T) {
 		}
 		w.report(a, v)
 	}
-	w.says("guestbook", "with the rows of the others", func(r *v1alpha1.MulticlusterApplicationSetReport) error {
+	w.shows("guestbook", "with the rows of the others", func(r *v1alpha1.MulticlusterApplicationSetReport) error {
 		if n := len(r.Statuses.ClusterConditions); n < 3 || r.Statuses.Summary.Healthy != "4" {
 			return fmt.Errorf("%d rows, summary %+v", n, r.Statuses.Summary)
 		}
@@ -79,7 +79,7 @@ func TestRestart_keepsWhatSearchHasNotAnswered(t *testing.T) {
 		}
 	}
 	w.must(intermediate.NewStore(dir).Write(file(both)))
-	w.says("guestbook", "complete", content("c1", "c2", "quota exceeded on c1", "quota exceeded on c2"))
+	w.shows("guestbook", "complete", content("c1", "c2", "quota exceeded on c1", "quota exceeded on c2"))
 	first.end(t)
 
 	through := &tap{}
@@ -88,10 +88,10 @@ func TestRestart_keepsWhatSearchHasNotAnswered(t *testing.T) {
 	w.must(store.Write(file(both[:1], both[1].Cluster)))
 	start(t, through, "--intermediate-dir="+dir)
 	w.passed()
-	w.says("guestbook", "still complete", content("c1", "c2", "quota exceeded on c1", "quota exceeded on c2"))
+	w.shows("guestbook", "still complete", content("c1", "c2", "quota exceeded on c1", "quota exceeded on c2"))
 	if writes := through.writesOf(w.namespace, "guestbook"); len(writes) > 0 {
 		t.Errorf("a restart wrote %v", writes)
 	}
 	w.must(store.Write(file(nil)))
-	w.says("guestbook", "empty, once search has answered for all", content())
+	w.shows("guestbook", "empty, once search has answered for all", content())
 }

@@ -26,11 +26,11 @@ func BenchmarkSetWork(b *testing.B) {
 				cluster := fmt.Sprintf("cluster-%05d", i/10)
 				x.SetCluster(available(cluster))
 				set := types.NamespacedName{Namespace: "argocd", Name: fmt.Sprintf("set-%d", i%10)}
-				w := manifestWork(set, cluster, set.Name+"-"+cluster, says("Healthy", "Synced"))
+				w := manifestWork(set, cluster, set.Name+"-"+cluster, shows("Healthy", "Synced"))
 				x.SetWork(compact(b, w))
 				if i == n/2 {
 					flips[0] = compact(b, w)
-					flips[1] = compact(b, manifestWork(set, cluster, set.Name+"-"+cluster, says("Degraded", "Synced")))
+					flips[1] = compact(b, manifestWork(set, cluster, set.Name+"-"+cluster, shows("Degraded", "Synced")))
 				}
 			}
 			b.ReportAllocs()
@@ -42,7 +42,7 @@ func BenchmarkSetWork(b *testing.B) {
 }
 
 func BenchmarkCompact(b *testing.B) {
-	w := manifestWork(guestbook, "cluster-00001", "guestbook-cluster-00001", says("Healthy", "Synced"))
+	w := manifestWork(guestbook, "cluster-00001", "guestbook-cluster-00001", shows("Healthy", "Synced"))
 	b.ReportAllocs()
 	for b.Loop() {
 		compact(b, w)
@@ -63,7 +63,7 @@ func BenchmarkMemory(b *testing.B) {
 			cluster := fmt.Sprintf("cluster-%05d", i/10)
 			x.SetCluster(available(cluster))
 			set := types.NamespacedName{Namespace: "argocd", Name: fmt.Sprintf("set-%d", i%10)}
-			says := says("Healthy", "Synced")
+			says := shows("Healthy", "Synced")
 			says[contract.FeedbackOperationStartedAt] = fmt.Sprintf("2026-11-20T10:%02d:%02dZ", i/60%60, i%60)
 			data, err := json.Marshal(manifestWork(set, cluster, set.Name+"-"+cluster, says))
 			if err != nil {

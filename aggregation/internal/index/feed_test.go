@@ -88,7 +88,7 @@ func TestFeed_dropsFindingsWithApplicationSetAndFile(t *testing.T) {
 		return errors.Join(store.Remove("argocd", "guestbook"), f.readReport("argocd", "guestbook"))
 	}
 	work := func() *manifestcache.Work {
-		return compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced")))
+		return compact(t, manifestWork(guestbook, "a", "app", shows("Healthy", "Synced")))
 	}
 	for name, test := range map[string]struct {
 		why    string
@@ -155,7 +155,7 @@ func TestFeed_workOfAnotherNameHasNoRow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x, _ := spied()
 			f := &Feed{index: x}
-			work := manifestWork(guestbook, "hostile", "app", says("Healthy", "Synced"))
+			work := manifestWork(guestbook, "hostile", "app", shows("Healthy", "Synced"))
 			f.setWork(compact(t, work))
 			expect(t, "its own row", len(x.View(guestbook).Rows), 1)
 			forge(work.Annotations)

@@ -45,8 +45,8 @@ func manifestWork(set types.NamespacedName, cluster, app string, feedback map[st
 	return w
 }
 
-// says returns the feedback of an Application.
-func says(health, sync string) map[string]string {
+// shows returns the feedback of an Application.
+func shows(health, sync string) map[string]string {
 	return map[string]string{
 		contract.FeedbackHealthStatus: health, contract.FeedbackSyncStatus: sync, contract.FeedbackSyncRevision: "53e28ff2",
 		contract.FeedbackOperationPhase: "Succeeded", contract.FeedbackOperationStartedAt: "2026-11-20T10:00:00Z",

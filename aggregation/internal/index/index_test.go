@@ -24,8 +24,8 @@ func TestIndex_hasOneRowForEachApplication(t *testing.T) {
 	x, _ := spied()
 	x.SetCluster(available("b"))
 	x.SetCluster(available("a"))
-	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", says("Healthy", "Synced"))))
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "two", says("Degraded", "Synced"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", shows("Healthy", "Synced"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "two", shows("Degraded", "Synced"))))
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "one", nil)))
 	expect(t, "two Applications on one cluster stay two, in order, and without feedback one is Unknown",
 		rows(x, guestbook), []string{"a: Unknown Unknown", "a: Degraded Synced", "b: Healthy Synced"})
@@ -39,7 +39,7 @@ func TestIndex_hasOneRowForEachApplication(t *testing.T) {
 func TestRow_hasRevisionsOfSeveralSourcesAndFirstResource(t *testing.T) {
 	x, _ := spied()
 	x.SetCluster(available("a"))
-	feedback := says("Degraded", "Synced")
+	feedback := shows("Degraded", "Synced")
 	delete(feedback, contract.FeedbackSyncRevision)
 	feedback[contract.FeedbackRevisions(0)], feedback[contract.FeedbackRevisions(1)] = "one", "two"
 	feedback["resourceDegradedKind"], feedback["resourceDegradedName"] = "Deployment", "ui"
@@ -49,11 +49,11 @@ func TestRow_hasRevisionsOfSeveralSourcesAndFirstResource(t *testing.T) {
 	expect(t, "no revision", row.SyncRevision, "")
 	expect(t, "conditions", row.Conditions, []v1alpha1.Condition{{Type: status.DegradedResource, Message: "Deployment ui"}})
 
-	unknown := says("Degraded", "Unknown")
+	unknown := shows("Degraded", "Unknown")
 	delete(unknown, contract.FeedbackSyncRevision)
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", unknown)))
 	expect(t, "a comparison that failed does not unmake the one before", x.View(guestbook).Rows[0].SyncRevisions, []string{"one", "two"})
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", shows("Healthy", "Synced"))))
 	row = x.View(guestbook).Rows[0]
 	expect(t, "one source is left", row.SyncRevisions, []string(nil))
 	expect(t, "and nothing is broken", row.Conditions, []v1alpha1.Condition(nil))
@@ -63,16 +63,16 @@ func TestIndex_reportsOnlyChanges(t *testing.T) {
 	other := types.NamespacedName{Namespace: "argocd", Name: "other"}
 	x, published := spied()
 	x.SetCluster(available("a"))
-	work := manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))
+	work := manifestWork(guestbook, "a", "app", shows("Healthy", "Synced"))
 	x.SetWork(compact(t, work))
-	x.SetWork(compact(t, manifestWork(other, "a", "other", says("Healthy", "Synced"))))
+	x.SetWork(compact(t, manifestWork(other, "a", "other", shows("Healthy", "Synced"))))
 	expect(t, "new rows are published", published(), map[types.NamespacedName]int{guestbook: 1, other: 1})
 
 	x.SetWork(compact(t, work))
 	x.SetCluster(available("a"))
 	expect(t, "what says the same is not", published(), map[types.NamespacedName]int{})
 
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "Synced"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", shows("Degraded", "Synced"))))
 	expect(t, "a change is published for its own ApplicationSet", published(), map[types.NamespacedName]int{guestbook: 1})
 
 	x.SetCluster(status.Cluster{Name: "a", Exists: true})
@@ -84,7 +84,7 @@ func TestSetCluster_makesOnlyRowsOfTheCluster(t *testing.T) {
 	for i := range 10 {
 		name := fmt.Sprintf("cluster-%d", i)
 		x.SetCluster(available(name))
-		x.SetWork(compact(t, manifestWork(guestbook, name, "app", says("Healthy", "Synced"))))
+		x.SetWork(compact(t, manifestWork(guestbook, name, "app", shows("Healthy", "Synced"))))
 	}
 	before := x.View(guestbook).Rows
 	x.SetCluster(status.Cluster{Name: "cluster-3", Exists: true, Message: "lease is old"})
@@ -111,9 +111,9 @@ func TestSetWork_movesAnApplicationBetweenSets(t *testing.T) {
 	other := types.NamespacedName{Namespace: "argocd", Name: "other"}
 	x, published := spied()
 	x.SetCluster(available("a"))
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", shows("Healthy", "Synced"))))
 	published()
-	x.SetWork(compact(t, manifestWork(other, "a", "app", says("Healthy", "Synced"))))
+	x.SetWork(compact(t, manifestWork(other, "a", "app", shows("Healthy", "Synced"))))
 	expect(t, "both reports are published", published(), map[types.NamespacedName]int{guestbook: 1, other: 1})
 	expect(t, "it left the one", len(rows(x, guestbook)), 0)
 	expect(t, "and is in the other", rows(x, other), []string{"a: Healthy Synced"})
@@ -124,7 +124,7 @@ func TestIndex_hasOneRowForARetargetedApplication(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
 	x.SetCluster(available("b"))
-	old := manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))
+	old := manifestWork(guestbook, "a", "app", shows("Healthy", "Synced"))
 	x.SetWork(compact(t, old))
 	published()
 	old.DeletionTimestamp = &metav1.Time{Time: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
@@ -143,10 +143,10 @@ func TestIndex_hasOneRowForARetargetedApplication(t *testing.T) {
 func TestSetWork_fillsTransientGaps(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
-	full := says("Healthy", "Synced")
+	full := shows("Healthy", "Synced")
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", full)))
 	published()
-	gap := says("Healthy", "Synced")
+	gap := shows("Healthy", "Synced")
 	delete(gap, contract.FeedbackOperationPhase)
 	delete(gap, contract.FeedbackOperationStartedAt)
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", gap)))
@@ -161,7 +161,7 @@ func TestIndex_allowsConcurrentUse(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		name := fmt.Sprintf("cluster-%d", i)
-		work := compact(t, manifestWork(guestbook, name, "app", says("Healthy", "Synced")))
+		work := compact(t, manifestWork(guestbook, name, "app", shows("Healthy", "Synced")))
 		all.Go(func() {
 			for range 100 {
 				x.SetWork(work)
@@ -195,7 +195,7 @@ func TestCompact(t *testing.T) {
 		"no maps whatever": {"an object without metadata does no harm", func(w *workv1.ManifestWork) { w.Labels, w.Annotations = nil, nil }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			full := manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))
+			full := manifestWork(guestbook, "a", "app", shows("Healthy", "Synced"))
 			test.change(full)
 			w := compact(t, full)
 			if ours := setOf(w) == guestbook; ours != test.ours {

@@ -122,7 +122,7 @@ func readLargest(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	x, _ := spied()
-	x.SetWork(compact(t, manifestWork(guestbook, "cluster-00000", "guestbook-cluster-00000", says("Healthy", "Synced"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "cluster-00000", "guestbook-cluster-00000", shows("Healthy", "Synced"))))
 	x.SetSearch(r)
 	x.SetSearch(r) // an update: the old report stays in memory while the new one is read
 	x.View(guestbook)

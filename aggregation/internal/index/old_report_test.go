@@ -16,8 +16,8 @@ import (
 func TestSetSearch_addsResourcesAndConditions(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
-	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", says("Degraded", "OutOfSync"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", shows("Degraded", "OutOfSync"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", shows("Degraded", "OutOfSync"))))
 	x.SetCluster(available("b"))
 	published()
 	report := &intermediate.Report{Namespace: "argocd", Name: "guestbook", Applications: []intermediate.Application{{
@@ -54,12 +54,12 @@ func TestRemember_fillsInForMissingSearch(t *testing.T) {
 	}
 	x, _ := spied()
 	x.SetCluster(available("a"))
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", shows("Degraded", "OutOfSync"))))
 	x.Remember(guestbook, old)
 	expect(t, "what only search tells is kept while nothing else changed; what feedback tells, feedback tells", rows(x, guestbook), []string{"a: Degraded OutOfSync NewKindOfError"})
 	expect(t, "resources are kept", x.View(guestbook).Resources.Refs(), old.Resources)
 
-	gap := says("Degraded", "OutOfSync")
+	gap := shows("Degraded", "OutOfSync")
 	delete(gap, contract.FeedbackOperationPhase)
 	y, _ := spied()
 	y.SetCluster(available("a"))
@@ -67,7 +67,7 @@ func TestRemember_fillsInForMissingSearch(t *testing.T) {
 	y.SetWork(compact(t, manifestWork(guestbook, "a", "app", gap)))
 	expect(t, "an operation that is missing just now is the one of the report", y.View(guestbook).Rows[0].OperationStatePhase, "Succeeded")
 
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Progressing", "OutOfSync"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", shows("Progressing", "OutOfSync"))))
 	expect(t, "new feedback is newer than an old report", rows(x, guestbook), []string{"a: Progressing OutOfSync"})
 	x.SetSearch(&intermediate.Report{Namespace: "argocd", Name: "guestbook"})
 	x.Remember(guestbook, old)

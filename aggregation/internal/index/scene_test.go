@@ -112,7 +112,7 @@ func (s *scene) change() {
 func (s *scene) work() *workv1.ManifestWork {
 	var feedback map[string]string
 	if s.random.IntN(6) > 0 {
-		feedback = says(s.one("Healthy", "Progressing", "Degraded", "Missing"), s.one("Synced", "OutOfSync", "Unknown"))
+		feedback = shows(s.one("Healthy", "Progressing", "Degraded", "Missing"), s.one("Synced", "OutOfSync", "Unknown"))
 		feedback[contract.FeedbackOperationPhase] = s.one("Succeeded", "Failed", "Running")
 		if s.random.IntN(3) == 0 {
 			feedback["condition"+s.one(contract.ConditionTypes...)] = s.one("first", "second")

@@ -53,7 +53,7 @@ func resourceNames(x *Index) string {
 func TestSetSearch_acceptsOnlyIdentitiesOfWorks(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
-	work := manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))
+	work := manifestWork(guestbook, "a", "app", shows("Degraded", "OutOfSync"))
 	x.SetWork(compact(t, work))
 	elsewhere := deploys("a", "made-up")
 	elsewhere.Namespace = "tenant"
@@ -66,19 +66,19 @@ func TestSetSearch_acceptsOnlyIdentitiesOfWorks(t *testing.T) {
 	x.SetWork(compact(t, manifestWork(guestbook, "hostile", "app", nil)))
 	expect(t, "nor does a cluster whose agent has not said where the Application is", resourceNames(x), "mine")
 	published()
-	x.SetWork(compact(t, manifestWork(guestbook, "hostile", "app", says("Healthy", "Synced"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "hostile", "app", shows("Healthy", "Synced"))))
 	expect(t, "a new place brings what is known of it", resourceNames(x), "made-up mine")
 	expect(t, "and is published", published(), map[types.NamespacedName]int{guestbook: 1})
 
-	x.SetWork(compact(t, manifestWork(guestbook, "hostile", "app", says("Degraded", "Synced"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "hostile", "app", shows("Degraded", "Synced"))))
 	x.DeleteWork(types.NamespacedName{Namespace: "hostile", Name: "app-abcde"})
 	expect(t, "and takes it away when its work goes, also while search still has it", resourceNames(x), "mine")
 
-	moved := manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))
+	moved := manifestWork(guestbook, "a", "app", shows("Degraded", "OutOfSync"))
 	moved.Status.ResourceStatus.Manifests[0].ResourceMeta.Namespace = "tenant"
 	x.SetWork(compact(t, moved))
 	expect(t, "an Application that is in another namespace now is another place", resourceNames(x), "made-up")
-	foreign := manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))
+	foreign := manifestWork(guestbook, "a", "app", shows("Degraded", "OutOfSync"))
 	foreign.Status.ResourceStatus.Manifests[0].ResourceMeta.Name = "other"
 	x.SetWork(compact(t, foreign))
 	expect(t, "what an agent says of another Application is not about this one", resourceNames(x), "")
@@ -90,7 +90,7 @@ func degradedFleet(t *testing.T) *Index {
 	x, _ := spied()
 	for _, c := range []string{"a", "b"} {
 		x.SetCluster(available(c))
-		x.SetWork(compact(t, manifestWork(guestbook, c, "app", says("Degraded", "OutOfSync"))))
+		x.SetWork(compact(t, manifestWork(guestbook, c, "app", shows("Degraded", "OutOfSync"))))
 	}
 	return x
 }
@@ -147,7 +147,7 @@ func TestRemember_endsWhenSearchCoversAllClusters(t *testing.T) {
 // If search is unavailable for longer than that, only the old report has its findings, so the index keeps
 // them, with their age. Without a search service the old report has no findings, and the index drops it.
 func TestRemember_keepsAndDatesFindingsWithoutAnyFile(t *testing.T) {
-	work := compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync")))
+	work := compact(t, manifestWork(guestbook, "a", "app", shows("Degraded", "OutOfSync")))
 	for name, test := range map[string]struct {
 		search *intermediate.Report
 		kept   bool
@@ -223,7 +223,7 @@ func TestRemember_datesOnlyClustersWithoutAnAnswer(t *testing.T) {
 func TestRemember_ignoresTheOldReportAfterSearch(t *testing.T) {
 	x, _ := spied()
 	x.SetCluster(available("a"))
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", shows("Degraded", "OutOfSync"))))
 	x.SetSearch(found(nil, deploys("a", "fresh")))
 	old := &v1alpha1.AppSetStatuses{Resources: []v1alpha1.ResourceRef{{Kind: "ConfigMap", Name: "old"}}}
 	x.Remember(guestbook, old)
@@ -238,7 +238,7 @@ func TestRemember_ignoresTheOldReportAfterSearch(t *testing.T) {
 func TestSetSearch_datesStaleRows(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", shows("Degraded", "OutOfSync"))))
 	fresh, stale := deploys("a", "one"), deploys("a", "one")
 	fresh.Conditions = append(fresh.Conditions, intermediate.Condition{Type: "ComparisonError", Message: "three days ago"})
 	stale.Conditions = fresh.Conditions
@@ -255,10 +255,10 @@ func TestSetSearch_datesStaleRows(t *testing.T) {
 	old := statuses(x.View(guestbook))
 	y, _ := spied()
 	y.SetCluster(available("a"))
-	y.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
+	y.SetWork(compact(t, manifestWork(guestbook, "a", "app", shows("Degraded", "OutOfSync"))))
 	y.Remember(guestbook, &old)
 	expect(t, "a restart during the outage changes nothing", statuses(y.View(guestbook)), old)
-	y.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "OutOfSync"))))
+	y.SetWork(compact(t, manifestWork(guestbook, "a", "app", shows("Healthy", "OutOfSync"))))
 	expect(t, "new feedback does not make search answer", y.View(guestbook).Rows[0].StaleSince, "2026-11-20T10:00:00Z")
 	x.SetSearch(found(nil, fresh))
 	expect(t, "an answer ends it", x.View(guestbook).Rows[0].StaleSince, "")
@@ -271,12 +271,12 @@ func TestSetWork_doesNotUniteResourcesAgain(t *testing.T) {
 	for i := range 100 {
 		c := fmt.Sprintf("c%02d", i)
 		x.SetCluster(available(c))
-		x.SetWork(compact(t, manifestWork(guestbook, c, "app", says("Healthy", "Synced"))))
+		x.SetWork(compact(t, manifestWork(guestbook, c, "app", shows("Healthy", "Synced"))))
 		applications = append(applications, deploys(c, "shared", "of-"+c))
 	}
 	x.SetSearch(found(nil, applications...))
 	before := x.View(guestbook).Resources.Refs()
-	x.SetWork(compact(t, manifestWork(guestbook, "c50", "app", says("Degraded", "Synced"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "c50", "app", shows("Degraded", "Synced"))))
 	x.SetCluster(available("c51"))
 	if after := x.View(guestbook).Resources.Refs(); &before[0] != &after[0] {
 		t.Error("the resources were united anew for a change of one row")
@@ -293,7 +293,7 @@ func BenchmarkDeleteWork_all(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			existing, leaving := make([]*manifestcache.Work, n), make([]*manifestcache.Work, n)
 			for i := range n {
-				w := manifestWork(guestbook, fmt.Sprintf("c%05d", i), fmt.Sprintf("app%05d", i), says("Healthy", "Synced"))
+				w := manifestWork(guestbook, fmt.Sprintf("c%05d", i), fmt.Sprintf("app%05d", i), shows("Healthy", "Synced"))
 				existing[i] = compact(b, w)
 				w.DeletionTimestamp = &metav1.Time{Time: w.CreationTimestamp.Add(time.Hour)}
 				leaving[i] = compact(b, w)
@@ -354,7 +354,7 @@ func BenchmarkMemory_search(b *testing.B) {
 func TestView_countsWhatIsLeftOut(t *testing.T) {
 	x, published := spied()
 	x.SetCluster(available("a"))
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", shows("Healthy", "Synced"))))
 	mine, other := deploys("a", "mine"), deploys("b")
 	mine.LeftOut, other.LeftOut = 7, 100
 	x.SetSearch(found(nil, mine, other))
@@ -374,7 +374,7 @@ func TestView_countsWhatIsLeftOut(t *testing.T) {
 	elsewhere.Namespace, elsewhere.LeftOut = "tenant", 9
 	x.SetSearch(found(nil, mine, elsewhere))
 	published()
-	moved := manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))
+	moved := manifestWork(guestbook, "a", "app", shows("Healthy", "Synced"))
 	moved.Status.ResourceStatus.Manifests[0].ResourceMeta.Namespace = "tenant"
 	x.SetWork(compact(t, moved))
 	expect(t, "another place is published, also when none fits", published(), changed)
@@ -391,7 +391,7 @@ func TestSetSearch_datesRowsOfUnreadClusters(t *testing.T) {
 			x, _ := spied()
 			for _, c := range []string{"a", "b"} {
 				x.SetCluster(available(c))
-				x.SetWork(compact(t, manifestWork(guestbook, c, "app", says("Healthy", "Synced"))))
+				x.SetWork(compact(t, manifestWork(guestbook, c, "app", shows("Healthy", "Synced"))))
 			}
 			return x
 		}

@@ -31,7 +31,7 @@ func TestView_sortsRowsOfOtherSources(t *testing.T) {
 	expect(t, "without works", rows(x, guestbook), []string{"a: Missing Synced", "c: Missing Synced"})
 	expect(t, "known without works", x.Sets(), []types.NamespacedName{guestbook})
 	x.SetCluster(available("b"))
-	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", says("Healthy", "Synced"))))
+	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", shows("Healthy", "Synced"))))
 	expect(t, "sorted among those of works", rows(x, guestbook), []string{"a: Missing Synced", "b: Healthy Synced", "c: Missing Synced"})
 	expect(t, "known once", x.Sets(), []types.NamespacedName{guestbook})
 	expect(t, "each look is the same", rows(x, guestbook), []string{"a: Missing Synced", "b: Healthy Synced", "c: Missing Synced"})

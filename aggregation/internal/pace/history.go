@@ -17,8 +17,8 @@ type Batch struct {
 type pending struct {
 	Batch
 	due time.Time
-	// stormed is true if a burst has delayed it.
-	stormed bool
+	// burst is true if a burst has delayed it.
+	burst bool
 }
 
 // history is the memory of a report.

@@ -26,7 +26,7 @@ const quiet = 8
 // next returns the interval between this write and the next one. It doubles while changes continue,
 // outside a burst.
 func (l Limits) next(last history, now *pending) time.Duration {
-	if last.distance == 0 || now.stormed || now.First.Sub(last.writtenAt) > quiet*l.Interval {
+	if last.distance == 0 || now.burst || now.First.Sub(last.writtenAt) > quiet*l.Interval {
 		return l.Interval
 	}
 	return min(2*last.distance, distanceMost*l.Interval)

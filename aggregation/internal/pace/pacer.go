@@ -55,7 +55,7 @@ func (p *Pacer) Take(key types.NamespacedName, now time.Time) (b Batch, wait tim
 	}
 	bound := s.First.Add(p.limits.patience(p.writes)).Sub(now)
 	if over := p.flood.over(now); min(bound, over) > 0 {
-		s.stormed = true
+		s.burst = true
 		return Batch{}, min(bound, max(over, time.Duration(len(p.waiting))*checkEvery))
 	}
 	p.wait(key, nil)

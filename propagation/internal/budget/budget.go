@@ -63,10 +63,10 @@ type Budget struct {
 	reconciled map[types.NamespacedName]bool
 	ledger     *ledger
 	sets       sets
-	// said is true if the sets of ApplicationSets have to be stored. dirty is when the oldest
+	// setsChanged is true if the sets of ApplicationSets have to be stored. dirty is when the oldest
 	// unsaved note changed.
-	said  bool
-	dirty time.Time
+	setsChanged bool
+	dirty       time.Time
 	// restored is true once the stored memory is loaded.
 	restored bool
 	// problem is why no decision is possible, or "".
@@ -169,7 +169,7 @@ func (b *Budget) Observe(set *metav1.PartialObjectMetadata) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.sets.observe(decide.Group{Namespace: set.Namespace, Set: set.Name}, set.Annotations, b.now()) {
-		b.said = true
+		b.setsChanged = true
 		b.Wake()
 	}
 }
@@ -383,15 +383,15 @@ func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error)
 	concerned := b.ledger.groups()
 	b.sets.prune(now, func(g decide.Group) bool { return !b.prepared || concerned[g] || b.exists(ctx, g) })
 	m.sets = maps.Clone(b.sets)
-	said, dirty := b.said, b.dirty
-	b.said, b.dirty = false, time.Time{}
+	said, dirty := b.setsChanged, b.dirty
+	b.setsChanged, b.dirty = false, time.Time{}
 	b.mu.Unlock()
 	err := b.store.save(ctx, m, now)
 	if err == nil {
 		return 0, nil
 	}
 	b.mu.Lock()
-	b.said, b.dirty = b.said || said, later(b.dirty, dirty)
+	b.setsChanged, b.dirty = b.setsChanged || said, later(b.dirty, dirty)
 	b.mu.Unlock()
 	return 0, errors.Join(err, b.restore(ctx)) // another leader may have written
 }
@@ -406,8 +406,8 @@ func (b *Budget) exists(ctx context.Context, set decide.Group) bool {
 // stored.
 func (b *Budget) due() (at time.Time, waits bool) {
 	at = b.store.last.Add(saveEvery)
-	if !b.said {
+	if !b.setsChanged {
 		at = later(at, b.dirty.Add(saveEvery)) // a permission that moves returns within a moment
 	}
-	return at, b.said || !b.dirty.IsZero()
+	return at, b.setsChanged || !b.dirty.IsZero()
 }

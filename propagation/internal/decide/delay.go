@@ -8,13 +8,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Speaker is a kind of object that can delay a change of a delivery, by an annotation or a claim.
-type Speaker int
+// Level is a kind of object that can delay a change of a delivery, by an annotation or a claim.
+type Level int
 
 // Tenants write Applications and ApplicationSets. Administrators write Namespaces. The agent writes
 // its own ManagedCluster, and a cluster's administrators write its ClusterClaims.
 const (
-	OnApplication Speaker = iota
+	OnApplication Level = iota
 	OnApplicationSet
 	OnNamespace // the Namespace of the Application, and propagation's
 	OnCluster   // ManagedCluster and ClusterClaim
@@ -25,16 +25,16 @@ type Change int
 
 // These are the kinds of change.
 const (
-	Deliver  Change = iota // a ManifestWork is created or updated
-	Withdraw               // a ManifestWork is removed, because its tenant asks for it
-	Revoke                 // a ManifestWork is removed, because a permission is lost
+	Deliver Change = iota // a ManifestWork is created or updated
+	Remove                // a ManifestWork is removed, because its tenant asks for it
+	Revoke                // a ManifestWork is removed, because a permission is lost
 )
 
 // delays lists who can delay which change: by a pause, by a hold, or by an invalid value.
-var delays = map[Change]map[Speaker]bool{
-	Deliver:  {OnApplication: true, OnApplicationSet: true, OnNamespace: true, OnCluster: true},
-	Withdraw: {OnApplication: true, OnApplicationSet: true, OnNamespace: true},
-	Revoke:   {OnNamespace: true},
+var delays = map[Change]map[Level]bool{
+	Deliver: {OnApplication: true, OnApplicationSet: true, OnNamespace: true, OnCluster: true},
+	Remove:  {OnApplication: true, OnApplicationSet: true, OnNamespace: true},
+	Revoke:  {OnNamespace: true},
 }
 
 // ChangeOf returns the change that removes a ManifestWork for a reason.
@@ -45,7 +45,7 @@ func ChangeOf(why Why) Change {
 	case NotBound, ProjectNotAllowed, NamespaceNotAllowed, LocalCluster:
 		return Revoke
 	default:
-		return Withdraw
+		return Remove
 	}
 }
 
@@ -56,7 +56,7 @@ func pauseOn(f *Facts, cluster Cluster, set *Annotations, change Change) policy.
 		return policy.Pause{}
 	}
 	var pauses []policy.Pause
-	add := func(speaker Speaker, p policy.Pause) {
+	add := func(speaker Level, p policy.Pause) {
 		if delays[change][speaker] {
 			pauses = append(pauses, p)
 		}

@@ -11,9 +11,9 @@ import (
 // Each object delays exactly these changes: the Application (A), the ApplicationSet (S), the Namespace (N),
 // the cluster (C).
 func TestDelay_dependsOnTheObjectAndTheChange(t *testing.T) {
-	want := map[Change]string{Deliver: "ASNC", Withdraw: "ASN", Revoke: "N"}
+	want := map[Change]string{Deliver: "ASNC", Remove: "ASN", Revoke: "N"}
 	for change := Deliver; change <= Revoke; change++ {
-		for speaker, letter := range map[Speaker]string{OnApplication: "A", OnApplicationSet: "S", OnNamespace: "N", OnCluster: "C"} {
+		for speaker, letter := range map[Level]string{OnApplication: "A", OnApplicationSet: "S", OnNamespace: "N", OnCluster: "C"} {
 			if got := delays[change][speaker]; got != strings.Contains(want[change], letter) {
 				t.Errorf("speaker %s may delay change %d: %t", letter, change, got)
 			}

@@ -33,7 +33,7 @@ func TestDecide_removesUndesiredWorks(t *testing.T) {
 	// unapplied has the agent of the first work not answer to its ending, which it has had for some time.
 	unapplied := func(s *scene, since time.Duration) {
 		w := &s.Works[0]
-		w.says(payload.Ending{Finalizers: s.app.Finalizers})
+		w.ends(payload.Ending{Finalizers: s.app.Finalizers})
 		w.Applied, w.Waiting, w.Note.Allowed = "", noon.Add(-since), true
 	}
 	rename := func(s *scene) {
@@ -203,7 +203,7 @@ func TestDecide_plansTheReportOfAWaitingRemoval(t *testing.T) {
 		s.aim("d1")
 		s.delivered("new")
 		w := &s.Works[0]
-		w.says(payload.Ending{Finalizers: s.app.Finalizers})
+		w.ends(payload.Ending{Finalizers: s.app.Finalizers})
 		w.Applied, w.Note.Allowed = "", true
 		if p := Decide(s.Facts); p.After != want || len(p.Report.Warnings) != map[bool]int{true: 1}[since == waitQuiet] {
 			t.Errorf("after %s: again after %s, want %s; report %+v", since, p.After, want, p.Report)

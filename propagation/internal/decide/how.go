@@ -45,21 +45,21 @@ func (s *subject) reduced(e payload.Ending) payload.Ending {
 	}
 	less := e
 	less.Finalizers, less.Reduced = nil, true // Argo CD cannot run hooks without the source
-	_, says, err := payload.EndingOf(w.Live, less)
+	_, written, err := payload.EndingOf(w.Live, less)
 	switch {
 	case err != nil:
 		return e
-	case says:
+	case written:
 		return less
 	}
 	applied := meta.FindStatusCondition(w.Live.Status.Conditions, workv1.WorkApplied)
-	spec, says, err := payload.EndingOf(w.Live, e)
+	spec, written, err := payload.EndingOf(w.Live, e)
 	switch {
 	case err != nil:
 		return e
-	case !says && payload.Size(spec) > max(s.facts.Settings.SizeLimit, payload.Size(&w.Live.Spec)):
+	case !written && payload.Size(spec) > max(s.facts.Settings.SizeLimit, payload.Size(&w.Live.Spec)):
 		return less
-	case !says || w.Applied != metav1.ConditionFalse || applied == nil:
+	case !written || w.Applied != metav1.ConditionFalse || applied == nil:
 		return e
 	}
 	refused := s.facts.Now.Sub(earlier(applied.LastTransitionTime.Time, s.facts.Now))
@@ -89,12 +89,12 @@ func (s *subject) next() (Step, Wait) {
 	}
 	var proof payload.Proof
 	if w.Live != nil {
-		_, says, err := payload.EndingOf(w.Live, e)
+		_, written, err := payload.EndingOf(w.Live, e)
 		if err != nil && nextStep(f) != StepDelete {
 			return StepWait, Wait{For: WaitsForSpec, Text: fmt.Sprintf("the ManifestWork cannot be decoded: %v; correct it, and do not delete it: the cluster would prune what it delivered", err)}
 		}
 		proof = payload.ProofOf(w.Live, e)
-		f.Written, f.Proven = says, proof.Done()
+		f.Written, f.Proven = written, proof.Done()
 	}
 	step := nextStep(f)
 	if step == StepDelete {

@@ -28,7 +28,7 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 	// revoked has a work without its permission, whose agent has refused its ending for some time.
 	revoked := func(s *scene, e payload.Ending, since time.Duration) *Work {
 		w := s.delivered("w")
-		w.says(e)
+		w.ends(e)
 		w.May.Bound, s.May.Bound, w.Note.Allowed = false, false, true
 		w.missing(NotBound, over)
 		w.Applied = metav1.ConditionFalse
@@ -41,33 +41,33 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 	bare := func(s *scene) { s.app.Finalizers = nil }
 	run(t, map[string]row{
 		"cascade, applied": {reason: "the agent has applied it", change: func(s *scene) {
-			deleted(s, argocd.ResourcesFinalizer).says(cascade)
+			deleted(s, argocd.ResourcesFinalizer).ends(cascade)
 		}, want: "w end Deleting tenant:team cascade delete; Deleting"},
 		"cascade, unreported": {reason: "the agent has not", change: func(s *scene) {
 			w := deleted(s, argocd.ResourcesFinalizer)
-			w.says(cascade)
+			w.ends(cascade)
 			w.Applied = ""
 		}, want: "w end Deleting tenant:team cascade wait; Deleting"},
 		"cascade, refused": {reason: "waiting would not have it pruned any better", change: func(s *scene) {
 			w := deleted(s, argocd.ResourcesFinalizer)
-			w.says(cascade)
+			w.ends(cascade)
 			w.Applied = metav1.ConditionFalse
 		}, want: "w end Deleting tenant:team cascade delete; Deleting"},
 		"bare, proven": {reason: "the cluster has reported that no finalizer is left", change: func(s *scene) {
-			deleted(s).says(payload.Ending{}, value(contract.FeedbackRequest, request))
+			deleted(s).ends(payload.Ending{}, value(contract.FeedbackRequest, request))
 		}, want: "w end Deleting tenant:team bare delete; Deleting"},
 		"bare, another's finalizer": {reason: "Argo CD would prune what is to stay", change: func(s *scene) {
-			deleted(s).says(payload.Ending{}, value(contract.FeedbackRequest, request), value("finalizer0", argocd.ResourcesFinalizer))
+			deleted(s).ends(payload.Ending{}, value(contract.FeedbackRequest, request), value("finalizer0", argocd.ResourcesFinalizer))
 			s.Works[0].Note.Allowed = true
 		}, want: "w end Deleting tenant:team bare wait; OrphanPending", text: "another field manager"},
 		"bare, refused": {reason: "something would be lost", change: func(s *scene) {
 			w := deleted(s)
-			w.says(payload.Ending{})
+			w.ends(payload.Ending{})
 			w.Applied = metav1.ConditionFalse
 		}, want: "w end Deleting tenant:team bare wait; Deleting"},
 		"bare, refused, and not there": {reason: "nothing is there to stay", change: func(s *scene) {
 			w := deleted(s)
-			w.says(payload.Ending{})
+			w.ends(payload.Ending{})
 			w.Applied, w.Missing = metav1.ConditionFalse, true
 		}, want: "w end Deleting tenant:team bare delete; Deleting"},
 		"bare, refused for long": {reason: "the tenant itself asks for the removal", change: func(s *scene) {
@@ -138,21 +138,21 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 		"revoked, reduced and applied": {reason: "no finalizer is left", change: func(s *scene) {
 			bare(s)
 			w := revoked(s, payload.Ending{Reduced: true}, over)
-			w.says(payload.Ending{Reduced: true}, value(contract.FeedbackRequest, request))
+			w.ends(payload.Ending{Reduced: true}, value(contract.FeedbackRequest, request))
 			w.Applied = metav1.ConditionTrue
 		}, want: "w end NotBound admin:team bare-reduced delete; NotBound"},
 		"post-delete hooks alone": {reason: "they leave what is deployed", change: func(s *scene) {
 			w := deleted(s, argocd.PostDeleteFinalizer)
-			w.says(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}})
+			w.ends(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}})
 			w.Applied = metav1.ConditionFalse
 		}, want: "w end Deleting tenant:team cascade wait; Deleting"},
 		"post-delete hooks alone, another's finalizer": {reason: "Argo CD would prune what is to stay", change: func(s *scene) {
-			deleted(s, argocd.PostDeleteFinalizer).says(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}},
+			deleted(s, argocd.PostDeleteFinalizer).ends(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}},
 				value(contract.FeedbackRequest, request), value("finalizer0", argocd.PostDeleteFinalizer), value("finalizer1", argocd.ResourcesFinalizer))
 			s.Works[0].Note.Allowed = true
 		}, want: "w end Deleting tenant:team cascade wait; OrphanPending", text: "another field manager"},
 		"post-delete hooks alone, proven": {reason: "nothing would be pruned", change: func(s *scene) {
-			deleted(s, argocd.PostDeleteFinalizer).says(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}},
+			deleted(s, argocd.PostDeleteFinalizer).ends(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}},
 				value(contract.FeedbackRequest, request), value("finalizer0", argocd.PostDeleteFinalizer))
 		}, want: "w end Deleting tenant:team cascade delete; Deleting"},
 		"observed by mistake, with orphan": {reason: "the refused observation does not prune", change: func(s *scene) {
@@ -178,7 +178,7 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 		"an automation of another manager": {reason: "the tenant may not have it synced any more", change: func(s *scene) {
 			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
 			w := s.delivered("w")
-			w.says(payload.Ending{Orphan: true, WithoutAutomation: true}, value(contract.FeedbackRequest, "stay-without-automation"), value(contract.FeedbackAutomationOwner, "kubectl"))
+			w.ends(payload.Ending{Orphan: true, WithoutAutomation: true}, value(contract.FeedbackRequest, "stay-without-automation"), value(contract.FeedbackAutomationOwner, "kubectl"))
 			w.May.Bound, s.May.Bound = false, false
 			w.missing(NotBound, over)
 			w.Note.Allowed = true
@@ -186,7 +186,7 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 		"no automation left": {reason: "nobody has it sync by itself", change: func(s *scene) {
 			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
 			w := s.delivered("w")
-			w.says(payload.Ending{Orphan: true, WithoutAutomation: true}, value(contract.FeedbackRequest, "stay-without-automation"))
+			w.ends(payload.Ending{Orphan: true, WithoutAutomation: true}, value(contract.FeedbackRequest, "stay-without-automation"))
 			w.May.Bound, s.May.Bound = false, false
 			w.missing(NotBound, over)
 		}, want: "w end NotBound admin:team orphan-stopped delete; NotBound"},
@@ -207,7 +207,7 @@ func TestDecide_plansAWaitingRemovalAgain(t *testing.T) {
 	} {
 		s := newScene()
 		s.app.Finalizers = nil
-		s.delivered("w").says(payload.Ending{}, c.values...)
+		s.delivered("w").ends(payload.Ending{}, c.values...)
 		s.deleting()
 		if p := Decide(s.Facts); p.Fates[0].Next != StepWait || p.After != c.want {
 			t.Errorf("waits for %s: step %d, again after %s, want %s", name, p.Fates[0].Next, p.After, c.want)

@@ -177,7 +177,7 @@ func TestConfirmedBy(t *testing.T) {
 		"others decide about it": {ended(func(s *scene) { s.set(Annotations{}) }), "w keep Deleting upcoming tenant:team; Deleting"},
 		"it is paused by now":    {ended(func(s *scene) { s.Namespace.Pause = paused("delivery") }), "w end Deleting tenant:team delayed; Paused"},
 		"how it ends is the API server's word": {ended(func(s *scene) {
-			s.Works[0].says(payload.Ending{Finalizers: []string{argocd.ResourcesFinalizer}})
+			s.Works[0].ends(payload.Ending{Finalizers: []string{argocd.ResourcesFinalizer}})
 		}), "w end Deleting tenant:team cascade delete; Deleting"},
 	} {
 		if got := tell(cached.ConfirmedBy(c.live)); got != c.want {

@@ -74,14 +74,14 @@ func (e *evaluation) refusal(v policy.Decision) *policy.Decision {
 		v.Refusal.Text += fmt.Sprintf("; what was delivered before is withdrawn when that has been so for %s (--binding-grace)", e.facts.Settings.BindingGrace)
 		return &v
 	}
-	if standing := e.standing(); standing != "" {
-		v.Refusal.Text += fmt.Sprintf("; until then cluster %q keeps what was delivered before", standing)
+	if keeper := e.keeper(); keeper != "" {
+		v.Refusal.Text += fmt.Sprintf("; until then cluster %q keeps what was delivered before", keeper)
 	}
 	return &v
 }
 
-// standing returns the cluster that keeps the delivered Application, or "". The target comes first.
-func (e *evaluation) standing() (cluster string) {
+// keeper returns the cluster that keeps the delivered Application, or "". The target comes first.
+func (e *evaluation) keeper() (cluster string) {
 	target := e.facts.Application.Annotations[contract.ClusterAnnotation]
 	for _, s := range e.subjects {
 		if s.fate.Act != End && s.fate.Act != Leave && !s.observes() && (cluster == "" || s.work.Namespace == target) {

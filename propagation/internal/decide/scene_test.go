@@ -89,8 +89,8 @@ func (w *Work) see() {
 	w.Work, _ = manifestcache.Compact(w.Live, &stored)
 }
 
-// says writes an ending into a work, and the feedback of its agent.
-func (w *Work) says(e payload.Ending, values ...workv1.FeedbackValue) {
+// ends writes an ending into a work, and the feedback of its agent.
+func (w *Work) ends(e payload.Ending, values ...workv1.FeedbackValue) {
 	spec, _, err := payload.EndingOf(w.Live, e)
 	if err != nil {
 		panic(err) // the scene is invalid

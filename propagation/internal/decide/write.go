@@ -187,7 +187,7 @@ func (n *desiredWork) notes() []policy.Message {
 		}
 		return []policy.Message{seen}
 	case payload.ManagementNoTakeover:
-		return n.alreadyThere()
+		return n.foreignFields()
 	}
 	return nil
 }
@@ -214,9 +214,9 @@ func (n *desiredWork) observed() policy.Message {
 	return m
 }
 
-// alreadyThere warns about fields that other managers have set on the cluster, if the Application
+// foreignFields warns about fields that other managers have set on the cluster, if the Application
 // must not take them over.
-func (n *desiredWork) alreadyThere() []policy.Message {
+func (n *desiredWork) foreignFields() []policy.Message {
 	if n.current == nil {
 		return nil
 	}

@@ -84,7 +84,7 @@ func TestAdoption_keepsTheWorkOfARecreatedApplication(t *testing.T) {
 	second.stop()
 
 	third := start(t)
-	says(t, p.deploy("other", func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }), policy.WarningCondition, "skip-reconcile")
+	awaitCondition(t, p.deploy("other", func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }), policy.WarningCondition, "skip-reconcile")
 	for _, request := range third.requests.in(p.cluster, p.namespace) {
 		if strings.Contains(request, "restored") {
 			t.Errorf("a restart over a settled adoption sent %s", request)
@@ -120,7 +120,7 @@ func TestAdoption_makesTheDeletionWaitForTheWork(t *testing.T) {
 		return nil
 	})
 	remove(t, app)
-	says(t, app, policy.WarningCondition, work.Name)
+	awaitCondition(t, app, policy.WarningCondition, work.Name)
 	pruned(t, work)
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 	withdrawn(t, app)
@@ -142,10 +142,10 @@ func TestAdoption_waitsForATerminatingWork(t *testing.T) {
 		return nil
 	})
 	app = p.deploy("again")
-	says(t, app, policy.ErrorCondition, "has not finished removing")
+	awaitCondition(t, app, policy.ErrorCondition, "has not finished removing")
 	first.stop()
 	start(t)
-	says(t, app, policy.ErrorCondition, "has not finished removing")
+	awaitCondition(t, app, policy.ErrorCondition, "has not finished removing")
 	if own := works(t, app); len(own) != 1 {
 		t.Fatalf("there are %d works", len(own))
 	}
@@ -156,7 +156,7 @@ func TestAdoption_waitsForATerminatingWork(t *testing.T) {
 		}
 		return nil
 	})
-	says(t, app, policy.ErrorCondition, "")
+	awaitCondition(t, app, policy.ErrorCondition, "")
 }
 
 // Of two works on the target cluster, propagation deletes the older one. It waits until the current

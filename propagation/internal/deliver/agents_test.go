@@ -98,24 +98,24 @@ func TestArgoCDAgent_preventsASecondDelivery(t *testing.T) {
 	app := p.deploy("guestbook") // its destination is the cluster's name
 	work := delivered(t, app, p.cluster)
 	secret := agentComes(p, namespace)
-	says(t, app, policy.ErrorCondition, `to agent "`+p.cluster+`"`)
-	says(t, app, policy.ErrorCondition, "keeps what was delivered before")
+	awaitCondition(t, app, policy.ErrorCondition, `to agent "`+p.cluster+`"`)
+	awaitCondition(t, app, policy.ErrorCondition, "keeps what was delivered before")
 	testkit.Eventually(t, "the Event", func() error { return recorded(app, "the principal of argocd-agent delivers it as well") })
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"edited"`, 1))
 	})
 	late := p.deploy("late")
-	says(t, late, policy.ErrorCondition, "not delivered")
+	awaitCondition(t, late, policy.ErrorCondition, "not delivered")
 	withdrawn(t, late)
 	if now := delivered(t, app, p.cluster); now.UID != work.UID || now.Generation != work.Generation {
 		t.Errorf("what runs was touched: generation %d, was %d", now.Generation, work.Generation)
 	}
 
 	edit(t, app, func(a *argocd.Application) { a.Labels[argocd.IgnoreSyncLabel] = "true" }) // the principal ignores it
-	says(t, app, policy.ErrorCondition, "")
+	awaitCondition(t, app, policy.ErrorCondition, "")
 	testkit.Eventually(t, "the edit", func() error { return errors.Join(carries(t, app, `"path":"edited"`), carries(t, app, ignored)) })
 	remove(t, secret)
-	says(t, late, policy.ErrorCondition, "")
+	awaitCondition(t, late, policy.ErrorCondition, "")
 	delivered(t, late, p.cluster)
 }
 
@@ -148,7 +148,7 @@ func TestArgoCDAgent_takesAnApplicationAndReturnsIt(t *testing.T) {
 		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"namespace":"guestbook"`, `"namespace":"guestbook","name":"`+p.cluster+`"`, 1))
 	})
 	testkit.Eventually(t, "an Application of argocd-agent's that has nothing of ours", func() error {
-		if s := said(t, app); len(s) > 0 {
+		if s := conditionIs(t, app); len(s) > 0 {
 			return fmt.Errorf("it says %v", s)
 		}
 		return nil

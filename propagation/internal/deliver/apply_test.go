@@ -280,7 +280,7 @@ func TestDeletion_keepsTheFinalizerUntilTheRemoval(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{"example.com/agent"} })
 	remove(t, app)
-	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
+	awaitCondition(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }

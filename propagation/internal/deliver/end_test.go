@@ -188,7 +188,7 @@ func TestDeletion_waitsForTheChangeFromOrphanToPrune(t *testing.T) {
 	deletionPolicy(t, app, "prune")
 	remove(t, app)
 	start(t)
-	says(t, app, policy.WarningCondition, "to apply how it ends")
+	awaitCondition(t, app, policy.WarningCondition, "to apply how it ends")
 	applyWell(t, stored(t, work))
 	if last := appliedBeforeItsEnd(t, work); orphans(last) {
 		t.Error("the last word is that everything stays")
@@ -303,7 +303,7 @@ func TestPermissionLost_waitsForPauseOfTheNamespace(t *testing.T) {
 	delivered(t, app, p.cluster)
 	pause(t, namespace(p.namespace), "delivery until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	p.bind()
-	says(t, app, policy.WarningCondition, "its withdrawal waits")
+	awaitCondition(t, app, policy.WarningCondition, "its withdrawal waits")
 	end := time.Now().Add(4 * time.Second)
 	pause(t, namespace(p.namespace), "delivery until "+end.UTC().Format(time.RFC3339))
 	withdrawn(t, app)
@@ -352,7 +352,7 @@ func TestPermissionLost_continuesOnceItsAgentHasApplied(t *testing.T) {
 				return nil
 			})
 			testkit.Eventually(t, "the Application to say that it is not delivered", func() error {
-				if said := said(t, app); len(said) == 0 {
+				if said := conditionIs(t, app); len(said) == 0 {
 					return errors.New("not yet")
 				}
 				return nil
@@ -435,7 +435,7 @@ func TestProject_reachesUnchangedWorksOnceNarrowed(t *testing.T) {
 							return nil
 						}
 					}
-					return fmt.Errorf("not yet: %v", said(t, app))
+					return fmt.Errorf("not yet: %v", conditionIs(t, app))
 				})
 			}
 			projectIs(`"namespace":"*"`)

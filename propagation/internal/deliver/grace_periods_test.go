@@ -45,9 +45,9 @@ func TestBinding_removesNothingWithinTheGracePeriod(t *testing.T) {
 			app := p.deploy("guestbook")
 			work := delivered(t, app, p.cluster)
 			lose(t, p)
-			says(t, app, policy.ErrorCondition, "no PlacementDecision")
+			awaitCondition(t, app, policy.ErrorCondition, "no PlacementDecision")
 			p.bind(p.cluster)
-			says(t, app, policy.ErrorCondition, "")
+			awaitCondition(t, app, policy.ErrorCondition, "")
 			if after := delivered(t, app, p.cluster); after.UID != work.UID {
 				t.Error("the copy was replaced")
 			}
@@ -67,7 +67,7 @@ func TestBinding_removesTheWorkAfterTheGracePeriod(t *testing.T) {
 	delivered(t, app, p.cluster)
 	p.bind()
 	withdrawn(t, app)
-	says(t, app, policy.ErrorCondition, "no PlacementDecision")
+	awaitCondition(t, app, policy.ErrorCondition, "no PlacementDecision")
 }
 
 // Whoever may create Placements cannot keep a lost permission with decisions that have no status yet.
@@ -146,7 +146,7 @@ func TestMove_removesAnUnboundFormerWork(t *testing.T) {
 				}
 			})
 			start(t)
-			says(t, app, policy.ErrorCondition, c.says)
+			awaitCondition(t, app, policy.ErrorCondition, c.says)
 			existing := func() bool {
 				stored := &workv1.ManifestWork{}
 				err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(work), stored)
@@ -178,8 +178,8 @@ func TestInvalidSetting_keepsTheDelivery(t *testing.T) {
 	app := p.deploy("guestbook")
 	work := delivered(t, app, p.cluster)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "Team A" })
-	says(t, app, policy.ErrorCondition, "cannot be the name of a namespace")
-	says(t, app, policy.ErrorCondition, "keeps what was delivered before")
+	awaitCondition(t, app, policy.ErrorCondition, "cannot be the name of a namespace")
+	awaitCondition(t, app, policy.ErrorCondition, "keeps what was delivered before")
 	first.stop()
 	second := start(t)
 	edit(t, app, func(a *argocd.Application) { a.Labels["wake"] = "up" })
@@ -204,13 +204,13 @@ func TestInvalidSetting_isReportedForAClusterName(t *testing.T) {
 				a.Annotations[contract.ClusterAnnotation] = target
 				a.Finalizers = []string{argocd.ResourcesFinalizer}
 			})
-			says(t, app, policy.ErrorCondition, "cannot be the name of a ManagedCluster")
+			awaitCondition(t, app, policy.ErrorCondition, "cannot be the name of a ManagedCluster")
 			remove(t, app)
 			testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 			moved := p.deploy("moved")
 			delivered(t, moved, p.cluster)
 			edit(t, moved, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = target })
-			says(t, moved, policy.ErrorCondition, "keeps what was delivered before")
+			awaitCondition(t, moved, policy.ErrorCondition, "keeps what was delivered before")
 			delivered(t, moved, p.cluster)
 		})
 	}
@@ -233,7 +233,7 @@ func TestAbandon_isConfirmed(t *testing.T) {
 	for _, a := range []*argocd.Application{app, never} {
 		remove(t, a)
 	}
-	stillThere(t, app)
+	stillExists(t, app)
 	silent.Store(false)
 	for _, a := range []*argocd.Application{app, never} {
 		testkit.Eventually(t, "the Application to be gone", func() error { return gone(a) })
@@ -278,7 +278,7 @@ func TestDeletion_waitsForATerminatingCluster(t *testing.T) {
 	remove(t, cluster)
 	for _, a := range []*argocd.Application{app, moved} {
 		remove(t, a)
-		says(t, a, policy.WarningCondition, "not deleted yet: waiting for cluster")
+		awaitCondition(t, a, policy.WarningCondition, "not deleted yet: waiting for cluster")
 		if err := gone(a); err == nil {
 			t.Fatalf("%s was released while its work is there", a.Name)
 		}
@@ -313,10 +313,10 @@ func TestProject_removesNothingWithinTheGracePeriod(t *testing.T) {
 			app := p.deploy("guestbook", projectIs("platform"), into("gitops"))
 			work := delivered(t, app, p.cluster)
 			lose(t, first)
-			says(t, app, policy.ErrorCondition, "--binding-grace")
+			awaitCondition(t, app, policy.ErrorCondition, "--binding-grace")
 			remove(t, first)
 			argo.create(project())
-			says(t, app, policy.ErrorCondition, "")
+			awaitCondition(t, app, policy.ErrorCondition, "")
 			if after := delivered(t, app, p.cluster); after.UID != work.UID {
 				t.Error("the copy was replaced")
 			}

@@ -33,7 +33,7 @@ import (
 // Undo reverts a removal: propagation releases the deleted Applications and keeps their works. Re-created
 // Applications adopt the works, and only the owner of a ManifestWork changes.
 func TestBudget_revertsARemovalOnUndo(t *testing.T) {
-	start(t, guarded(newHubNamespace(t)))
+	start(t, withBudget(newHubNamespace(t)))
 	g := generate(t, argocd.ResourcesFinalizer)
 	generation := works(t, g.apps[0])[0].Generation
 	g.remove(g.apps...)
@@ -50,7 +50,7 @@ func TestBudget_revertsARemovalOnUndo(t *testing.T) {
 			}
 			return nil
 		})
-		says(t, app, policy.WarningCondition, "")
+		awaitCondition(t, app, policy.WarningCondition, "")
 	}
 	g.kept()
 	if now := works(t, g.apps[0])[0].Generation; now != generation {
@@ -67,16 +67,16 @@ func TestBudget_revertsARemovalOnUndo(t *testing.T) {
 // A hold survives restarts, and nothing is removed, reported or written again. Deletions while propagation
 // was down count together.
 func TestBudget_keepsAHoldOverRestarts(t *testing.T) {
-	on := guarded(newHubNamespace(t))
+	on := withBudget(newHubNamespace(t))
 	first := start(t, on)
 	g := generate(t, argocd.ResourcesFinalizer)
 	first.stop()
 	g.remove(g.apps...)
 	second := start(t, on)
 	g.awaitHeld("ApplicationSet")
-	says(t, g.apps[many-1], policy.WarningCondition, " of 12 ")
+	awaitCondition(t, g.apps[many-1], policy.WarningCondition, " of 12 ")
 	for _, app := range g.apps {
-		says(t, app, policy.WarningCondition, "withdrawal held")
+		awaitCondition(t, app, policy.WarningCondition, "withdrawal held")
 	}
 	second.stop()
 	third := start(t, on)
@@ -103,12 +103,12 @@ func TestBudget_keepsAHoldOverRestarts(t *testing.T) {
 // Reconciles of held Applications write nothing.
 func TestBudget_writesNothingForHeldApplications(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
-	p := start(t, guarded(hubNamespace))
+	p := start(t, withBudget(hubNamespace))
 	g := generate(t, argocd.ResourcesFinalizer)
 	g.remove(g.apps...)
 	g.awaitHeld("ApplicationSet")
 	for _, app := range g.apps {
-		says(t, app, policy.WarningCondition, "withdrawal held")
+		awaitCondition(t, app, policy.WarningCondition, "withdrawal held")
 	}
 	before := len(p.requests.in(g.namespace, g.cluster, hubNamespace))
 	for i := range 5 {
@@ -126,7 +126,7 @@ func TestBudget_writesNothingForHeldApplications(t *testing.T) {
 
 // A few removals within the limit are allowed, and further ones are held.
 func TestBudget_allowsAFewRemovals(t *testing.T) {
-	start(t, guarded(newHubNamespace(t)))
+	start(t, withBudget(newHubNamespace(t)))
 	g := generate(t)
 	g.remove(g.apps[:2]...)
 	g.awaitLeft(many - 2)
@@ -140,7 +140,7 @@ func TestBudget_allowsAFewRemovals(t *testing.T) {
 // Event reports it.
 func TestBudget_followsOverrides(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
-	start(t, guarded(hubNamespace))
+	start(t, withBudget(hubNamespace))
 	t.Run("ahead", func(t *testing.T) {
 		g := generate(t)
 		g.decide(g.set, "approve")
@@ -160,7 +160,7 @@ func TestBudget_followsOverrides(t *testing.T) {
 			return nil
 		})
 		remove(t, g.apps[0])
-		says(t, g.apps[0], policy.WarningCondition, "has an invalid value")
+		awaitCondition(t, g.apps[0], policy.WarningCondition, "has an invalid value")
 		g.kept()
 		annotate(t, namespace(g.namespace), nil)
 		g.awaitLeft(many - 1)
@@ -170,7 +170,7 @@ func TestBudget_followsOverrides(t *testing.T) {
 		g.decide(g.set, "approve")
 		g.decide(namespace(hubNamespace), "hold")
 		remove(t, g.apps[0])
-		says(t, g.apps[0], policy.WarningCondition, "of Namespace "+hubNamespace+": hold until")
+		awaitCondition(t, g.apps[0], policy.WarningCondition, "of Namespace "+hubNamespace+": hold until")
 		g.kept()
 		g.decide(namespace(hubNamespace), "")
 		g.awaitLeft(many - 1)
@@ -180,7 +180,7 @@ func TestBudget_followsOverrides(t *testing.T) {
 // The budget does not count abandoned Applications, nor works that OCM removes itself. A missing
 // ManagedCluster removes nothing, because a restore may still create it.
 func TestBudget_countsNoAbandonedOrLeavingWorks(t *testing.T) {
-	start(t, guarded(newHubNamespace(t)))
+	start(t, withBudget(newHubNamespace(t)))
 	leave := func(g *generated, finalizers ...string) {
 		cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: g.cluster}}
 		edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Finalizers = finalizers })
@@ -203,7 +203,7 @@ func TestBudget_countsNoAbandonedOrLeavingWorks(t *testing.T) {
 	t.Run("notThere", func(t *testing.T) { // it may not have been restored yet
 		g := generate(t)
 		leave(g)
-		says(t, g.apps[0], policy.ErrorCondition, "there is no ManagedCluster")
+		awaitCondition(t, g.apps[0], policy.ErrorCondition, "there is no ManagedCluster")
 		g.kept()
 	})
 }
@@ -228,7 +228,7 @@ func TestBudget_needsItsMemory(t *testing.T) {
 				return c.Create(ctx, o, opts...)
 			},
 		})
-	}, guarded(hubNamespace))
+	}, withBudget(hubNamespace))
 	g := generate(t, argocd.ResourcesFinalizer)
 	remove(t, g.apps[0])
 	testkit.Eventually(t, "it to try, and to try again", func() error {
@@ -237,7 +237,7 @@ func TestBudget_needsItsMemory(t *testing.T) {
 		}
 		return nil
 	})
-	says(t, g.apps[0], policy.WarningCondition, "ConfigMap "+hubNamespace+"/multicluster-integrations-deletion-budget (Forbidden)")
+	awaitCondition(t, g.apps[0], policy.WarningCondition, "ConfigMap "+hubNamespace+"/multicluster-integrations-deletion-budget (Forbidden)")
 	if n := sum(t, "propagation_deletion_budget_blocked"); n != 1 {
 		t.Errorf("the metric is %v", n)
 	}
@@ -254,7 +254,7 @@ func TestBudget_needsItsMemory(t *testing.T) {
 
 // An allowed removal stays allowed after a restart, because its agent may need a long time.
 func TestBudget_keepsAllowedRemovalsOverARestart(t *testing.T) {
-	on := guarded(newHubNamespace(t))
+	on := withBudget(newHubNamespace(t))
 	first := start(t, on)
 	g := generate(t)
 	for _, app := range g.apps[:3] {
@@ -278,7 +278,7 @@ func TestBudget_keepsAllowedRemovalsOverARestart(t *testing.T) {
 
 // Held removals of a tenant do not hold removals after a lost permission.
 func TestBudget_holdsNoLostPermissionsForATenant(t *testing.T) {
-	start(t, guarded(newHubNamespace(t)))
+	start(t, withBudget(newHubNamespace(t)))
 	g := generate(t)
 	other := newCluster(t)
 	g.bind(g.cluster, other)
@@ -294,7 +294,7 @@ func TestBudget_holdsNoLostPermissionsForATenant(t *testing.T) {
 // A hold of the hub ends for the remaining removals once the other Applications are restored. At most as
 // many remain as each group may lose.
 func TestBudget_endsTheHoldOfTheHubForTheRest(t *testing.T) {
-	start(t, guarded(newHubNamespace(t)), func(o *Options) {
+	start(t, withBudget(newHubNamespace(t)), func(o *Options) {
 		o.Withdrawals.Group, o.Withdrawals.Hub, o.Withdrawals.Window = limit.Limit{Percent: 99, Least: 2}, limit.Limit{Percent: 30, Least: 0}, 20*time.Second
 	})
 	mistaken, innocent := generate(t), newPlace(t)
@@ -316,7 +316,7 @@ func TestBudget_endsTheHoldOfTheHubForTheRest(t *testing.T) {
 
 // A hold ends by itself once the pending removals are within the limit.
 func TestBudget_endsAHoldWithItsWindow(t *testing.T) {
-	start(t, guarded(newHubNamespace(t)), func(o *Options) { o.Withdrawals.Window = 20 * time.Second })
+	start(t, withBudget(newHubNamespace(t)), func(o *Options) { o.Withdrawals.Window = 20 * time.Second })
 	g := generate(t)
 	g.remove(g.apps[:2]...)
 	g.awaitLeft(many - 2)
@@ -356,7 +356,7 @@ func TestBudget_keepsTheHoldOfADeletedApplicationSet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hubNamespace := newHubNamespace(t)
-			first := start(t, guarded(hubNamespace))
+			first := start(t, withBudget(hubNamespace))
 			g := generate(t, argocd.ResourcesFinalizer)
 			g.annotate(c.key, c.value)
 			if name == "hold" {
@@ -364,10 +364,10 @@ func TestBudget_keepsTheHoldOfADeletedApplicationSet(t *testing.T) {
 			}
 			first.stop()
 			remove(t, g.set)
-			start(t, guarded(hubNamespace))
+			start(t, withBudget(hubNamespace))
 			g.remove(g.apps...)
 			for _, app := range g.apps {
-				says(t, app, policy.WarningCondition, fmt.Sprintf(c.condition, g.namespace))
+				awaitCondition(t, app, policy.WarningCondition, fmt.Sprintf(c.condition, g.namespace))
 			}
 			g.kept()
 			g.decide(namespace(g.namespace), "approve") // overrides the hold, which nobody can edit any more
@@ -391,7 +391,7 @@ func TestBudget_recordsAnnotationsDuringASlowSearch(t *testing.T) {
 				return c.List(ctx, list, opts...)
 			},
 		})
-	}, guarded(hubNamespace))
+	}, withBudget(hubNamespace))
 	defer close(search)
 	first, second := generate(t), generate(t)
 	slow.Store(first)
@@ -403,10 +403,10 @@ func TestBudget_recordsAnnotationsDuringASlowSearch(t *testing.T) {
 // If a pause ends with a deleted ApplicationSet, its Namespace gets an Event, and waiting Applications are
 // delivered.
 func TestBudget_reportsWhatEndsWithApplicationSet(t *testing.T) {
-	start(t, guarded(newHubNamespace(t)))
+	start(t, withBudget(newHubNamespace(t)))
 	g := generate(t)
 	g.annotate(contract.PausedAnnotation, "delivery")
-	says(t, g.deploy("waiting", g.owned), policy.WarningCondition, "paused (delivery)")
+	awaitCondition(t, g.deploy("waiting", g.owned), policy.WarningCondition, "paused (delivery)")
 	remove(t, g.set)
 	testkit.Eventually(t, "the Event on the Namespace", func() error {
 		if n, note := heldEvents(t, "Namespace", g.namespace, policy.ReasonEndedWithSet); n != 1 || !strings.Contains(note, `paused="delivery" ended with it; 12 deliveries were left`) {
@@ -438,7 +438,7 @@ func (g *generated) annotate(key, value string) {
 // A hold on the ApplicationSet does not hold removals after a lost permission.
 func TestBudget_ignoresTheApplicationSetForLostPermissions(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
-	start(t, guarded(hubNamespace))
+	start(t, withBudget(hubNamespace))
 	g := generate(t)
 	g.decide(g.set, "hold")
 	remove(t, g.apps[0])

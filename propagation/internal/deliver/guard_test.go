@@ -32,9 +32,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// guarded enables the deletion budget with a limit that tests reach. The hub has no limit, because other
+// withBudget enables the deletion budget with a limit that tests reach. The hub has no limit, because other
 // tests share the hub.
-func guarded(namespace string) func(*Options) {
+func withBudget(namespace string) func(*Options) {
 	return func(o *Options) {
 		o.HubNamespace = namespace
 		o.Withdrawals = budget.Settings{Group: limit.Limit{Percent: 25, Least: 2}, Hub: limit.Limit{Percent: 100}, Window: 10 * time.Minute, Gather: 3 * time.Second}
@@ -216,7 +216,7 @@ func annotate(t *testing.T, o client.Object, value any) {
 // approved.
 func TestBudget_holdsARemovalOverTheLimit(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
-	start(t, guarded(hubNamespace))
+	start(t, withBudget(hubNamespace))
 	for name, c := range map[string]struct {
 		finalizers []string
 		act        func(*generated)
@@ -299,7 +299,7 @@ func condition(t *testing.T, apps []*argocd.Application) {
 	t.Helper()
 	testkit.Until(t, "an Application to say that its withdrawal is held", func() bool {
 		return slices.ContainsFunc(apps, func(app *argocd.Application) bool {
-			for _, message := range said(t, app) {
+			for _, message := range conditionIs(t, app) {
 				if strings.Contains(message, "withdrawal held: ") {
 					return true
 				}
@@ -373,7 +373,7 @@ func (s *slowLooks) wait(ctx context.Context) error {
 // After a start, nothing is removed before every Application with a ManifestWork has been reconciled.
 // Otherwise the first deleted Applications would be within the limit.
 func TestBudget_waitsForFirstPlans(t *testing.T) {
-	on := guarded(newHubNamespace(t))
+	on := withBudget(newHubNamespace(t))
 	first := start(t, on)
 	g := generate(t, argocd.ResourcesFinalizer)
 	first.stop()

@@ -36,13 +36,13 @@ func TestIdentity_belongsToOneApplication(t *testing.T) {
 	work := delivered(t, one, p.cluster)
 	finalized(t, work)
 	two := q.deploy("shop", into("argocd"))
-	says(t, two, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
+	awaitCondition(t, two, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
 	testkit.Eventually(t, "the Event", func() error { return recorded(two, "not delivered: Application "+one.Namespace+"/shop") })
 	first.stop()
 	running := start(t, free)
 	nextSecond(t, two.CreationTimestamp)
 	third := newNamespace(t, p).deploy("shop", into("argocd"))
-	says(t, third, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
+	awaitCondition(t, third, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
 	if own := works(t, two); len(own) > 0 {
 		t.Fatalf("the younger has %d works", len(own))
 	}
@@ -50,15 +50,15 @@ func TestIdentity_belongsToOneApplication(t *testing.T) {
 		t.Errorf("the restart sent %s", request)
 	}
 	remove(t, one)
-	says(t, two, policy.ErrorCondition, "has not finished removing")
+	awaitCondition(t, two, policy.ErrorCondition, "has not finished removing")
 	pruned(t, work)
 	delivered(t, two, p.cluster)
-	says(t, two, policy.ErrorCondition, "")
-	says(t, third, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
+	awaitCondition(t, two, policy.ErrorCondition, "")
+	awaitCondition(t, third, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
 	applying(t, p.cluster) // propagation deletes the former work once the new one is applied
 	edit(t, two, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "argocd-two" })
 	delivered(t, third, p.cluster)
-	says(t, third, policy.ErrorCondition, "")
+	awaitCondition(t, third, policy.ErrorCondition, "")
 }
 
 // An Application without a namespace annotation claims its identity, too. Of two Applications of one moment,
@@ -73,7 +73,7 @@ func TestIdentity_alwaysGetsTheSameOwner(t *testing.T) {
 	}
 	start(t, anywhere(t, p.namespace))
 	delivered(t, one, p.cluster)
-	says(t, two, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
+	awaitCondition(t, two, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
 	if own := works(t, two); len(own) > 0 {
 		t.Fatalf("the younger has %d works", len(own))
 	}
@@ -81,10 +81,10 @@ func TestIdentity_alwaysGetsTheSameOwner(t *testing.T) {
 	(&place{t: t, namespace: one.Namespace}).bind()
 	withdrawn(t, one)
 	delivered(t, two, p.cluster)
-	says(t, two, policy.ErrorCondition, "")
+	awaitCondition(t, two, policy.ErrorCondition, "")
 	// The older Application does not get the identity back from a running owner.
 	(&place{t: t, namespace: one.Namespace}).bind(p.cluster)
-	says(t, one, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
+	awaitCondition(t, one, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
 	delivered(t, two, p.cluster)
 }
 
@@ -108,7 +108,7 @@ func TestIdentity_removesTheYoungerOfTwoWorks(t *testing.T) {
 		Spec: work.Spec,
 	})
 	start(t, free)
-	says(t, two, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
+	awaitCondition(t, two, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
 	if len(works(t, two)) != 1 {
 		t.Fatal("the younger's copy went before the older's was applied")
 	}
@@ -144,7 +144,7 @@ func TestIdentity_countsWorksThatTheCacheLacks(t *testing.T) {
 	})
 	work := works(t, two)[0]
 	edit(t, elder, func(a *argocd.Application) { a.Labels = map[string]string{contract.PullLabel: "true"} })
-	says(t, elder, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
+	awaitCondition(t, elder, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
 	frozen.thaw()
 	if after := delivered(t, two, p.cluster); after.UID != work.UID {
 		t.Error("the copy was replaced")
@@ -176,7 +176,7 @@ func TestMove_keepsTheFormerWorkUntilTheNewOneIsApplied(t *testing.T) {
 			})
 			testkit.Eventually(t, "both works", func() error {
 				if n := len(works(t, app)); n != 2 {
-					return fmt.Errorf("%d works: %v", n, said(t, app))
+					return fmt.Errorf("%d works: %v", n, conditionIs(t, app))
 				}
 				return nil
 			})
@@ -222,7 +222,7 @@ func TestMove_keepsBothWorksIfTheIdentityIsTaken(t *testing.T) {
 	theirs := delivered(t, owner, p.cluster)
 	applyWell(t, theirs)
 	edit(t, elder, into("argocd"))
-	says(t, elder, policy.ErrorCondition, "not delivered: Application "+owner.Namespace+"/shop")
+	awaitCondition(t, elder, policy.ErrorCondition, "not delivered: Application "+owner.Namespace+"/shop")
 	another(t)
 	for _, w := range works(t, elder) {
 		if w.UID != own.UID || w.DeletionTimestamp != nil {
@@ -255,17 +255,17 @@ func TestMove_keepsTheFormerWorkIfTheClusterRefuses(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	applyWell(t, work)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
-	says(t, app, policy.ErrorCondition, "the API server refused")
+	awaitCondition(t, app, policy.ErrorCondition, "the API server refused")
 	another(t)
 	if live := stored(t, work); live == nil || live.DeletionTimestamp != nil {
-		t.Errorf("the former copy went, the new one is refused for the time being: %v", said(t, app))
+		t.Errorf("the former copy went, the new one is refused for the time being: %v", conditionIs(t, app))
 	}
 }
 
 // A mass move within clusters counts as removals of the former copies.
 func TestMove_countsAsARemoval(t *testing.T) {
 	space := newHubNamespace(t)
-	start(t, guarded(space), anywhere(t, "elsewhere"))
+	start(t, withBudget(space), anywhere(t, "elsewhere"))
 	g := generate(t)
 	applying(t, g.cluster)
 	g.each(many, func(a *argocd.Application) { edit(t, a, into("elsewhere")) })

@@ -91,19 +91,19 @@ func TestManagementPolicy_observesWithoutWrites(t *testing.T) {
 	app := p.deploy("shop", adopt("observe"), func(a *argocd.Application) { a.Operation = json.RawMessage(`{"sync":{}}`) })
 	work := delivered(t, app, p.cluster)
 	key := client.ObjectKeyFromObject(work)
-	says(t, app, policy.WarningCondition, "has not reported")
+	awaitCondition(t, app, policy.WarningCondition, "has not reported")
 	answer(t, key, metav1.ConditionTrue, metav1.ConditionFalse, "", nil)
-	says(t, app, policy.WarningCondition, "has no Application "+p.namespace+"/shop")
+	awaitCondition(t, app, policy.WarningCondition, "has no Application "+p.namespace+"/shop")
 	values := map[string]string{
 		contract.FeedbackRepoURL: "https://git.example.com/apps.git", contract.FeedbackPath: "guestbook", contract.FeedbackTargetRevision: "v1",
 		contract.FeedbackProject: "default", contract.FeedbackDestinationNamespace: "guestbook", contract.FeedbackSyncStatus: argocd.SyncSynced,
 	}
 	answer(t, key, metav1.ConditionTrue, metav1.ConditionTrue, "", values)
-	says(t, app, policy.WarningCondition, `delivering would change targetRevision "v1" → "main"; remove the annotation to deliver; its operation waits`)
+	awaitCondition(t, app, policy.WarningCondition, `delivering would change targetRevision "v1" → "main"; remove the annotation to deliver; its operation waits`)
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = []byte(strings.Replace(string(a.Spec), `"main"`, `"v1"`, 1))
 	})
-	says(t, app, policy.WarningCondition, "would change nothing of source")
+	awaitCondition(t, app, policy.WarningCondition, "would change nothing of source")
 	if now := works(t, app)[0]; now.Generation != work.Generation {
 		t.Errorf("a change of an observed Application wrote its work: generation %d became %d", work.Generation, now.Generation)
 	}
@@ -118,7 +118,7 @@ func TestManagementPolicy_observesWithoutWrites(t *testing.T) {
 	testkit.Eventually(t, "the delivery", func() error {
 		now := works(t, app)
 		if len(now) != 1 || now[0].UID != work.UID || now[0].Annotations[contract.ObservedAnnotation] != "" || payload.DeliveredBy(&now[0].Spec) != payload.DeliveredName(app) {
-			return fmt.Errorf("%d works; %v", len(now), said(t, app))
+			return fmt.Errorf("%d works; %v", len(now), conditionIs(t, app))
 		}
 		if c := now[0].Spec.ManifestConfigs; c[len(c)-1].UpdateStrategy.Type != workv1.UpdateStrategyTypeServerSideApply {
 			return fmt.Errorf("it is applied by %s", c[len(c)-1].UpdateStrategy.Type)
@@ -129,7 +129,7 @@ func TestManagementPolicy_observesWithoutWrites(t *testing.T) {
 	// The agent owns an applied Application. If propagation observed it again, its end would prune it.
 	before := works(t, app)[0]
 	edit(t, app, adopt("observe"))
-	says(t, app, policy.ErrorCondition, "is delivered to cluster")
+	awaitCondition(t, app, policy.ErrorCondition, "is delivered to cluster")
 	if now := works(t, app)[0]; now.Generation != before.Generation {
 		t.Error("a delivered Application became one that is only read")
 	}
@@ -162,10 +162,10 @@ func TestManagementPolicy_reportsATakeoverConflict(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	const conflict = `Failed to apply manifest: Apply failed with 1 conflict: conflict with "kubectl" using argoproj.io/v1alpha1: .spec.source.path`
 	answer(t, client.ObjectKeyFromObject(work), metav1.ConditionFalse, metav1.ConditionTrue, conflict, nil)
-	says(t, app, policy.WarningCondition, conflict)
-	says(t, app, policy.WarningCondition, "remove the annotation to take it over")
+	awaitCondition(t, app, policy.WarningCondition, conflict)
+	awaitCondition(t, app, policy.WarningCondition, "remove the annotation to take it over")
 	edit(t, app, adopt(""))
-	says(t, app, policy.WarningCondition, "")
+	awaitCondition(t, app, policy.WarningCondition, "")
 	if c := delivered(t, app, p.cluster).Spec.ManifestConfigs; !c[len(c)-1].UpdateStrategy.ServerSideApply.Force {
 		t.Error("it does not take over what is there")
 	}
@@ -175,14 +175,14 @@ func TestManagementPolicy_keepsTheDeliveryIfInvalid(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("shop", adopt("Observe"))
-	says(t, app, policy.ErrorCondition, "want no-takeover or observe")
+	awaitCondition(t, app, policy.ErrorCondition, "want no-takeover or observe")
 	if own := works(t, app); len(own) > 0 {
 		t.Errorf("there are %d works", len(own))
 	}
 	edit(t, app, adopt("no-takeover"))
 	work := delivered(t, app, p.cluster)
 	edit(t, app, adopt("sometimes"))
-	says(t, app, policy.ErrorCondition, "keeps what was delivered before")
+	awaitCondition(t, app, policy.ErrorCondition, "keeps what was delivered before")
 	if now := delivered(t, app, p.cluster); now.UID != work.UID || now.Generation != work.Generation {
 		t.Error("a slip has cost the copy")
 	}
@@ -208,7 +208,7 @@ func staying(t *testing.T, app *argocd.Application, want bool) *workv1.ManifestW
 	testkit.Eventually(t, fmt.Sprintf("what is delivered to stay: %t", want), func() error {
 		own := works(t, app)
 		if len(own) != 1 || orphans(&own[0]) != want || (own[0].Annotations[contract.OnWithdrawAnnotation] == "orphan") != want {
-			return fmt.Errorf("%d works; %v", len(own), said(t, app))
+			return fmt.Errorf("%d works; %v", len(own), conditionIs(t, app))
 		}
 		work = own[0]
 		return nil
@@ -221,8 +221,8 @@ func applyWell(t *testing.T, work *workv1.ManifestWork) {
 	answer(t, client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", nil)
 }
 
-// stillThere waits for the delivery of another Application, and fails if the work was deleted by then.
-func stillThere(t *testing.T, app *argocd.Application) {
+// stillExists waits for the delivery of another Application, and fails if the work was deleted by then.
+func stillExists(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	p := newPlace(t)
 	delivered(t, p.deploy("another"), p.cluster)
@@ -262,12 +262,12 @@ func TestOrphan_isAppliedBeforeTheRemoval(t *testing.T) {
 			}
 			end(t, p, app)
 			work := staying(t, app, true)
-			stillThere(t, app)
+			stillExists(t, app)
 			if work.Generation != generation {
 				t.Errorf("it was written %d times, want %d", work.Generation, generation)
 			}
 			if !strings.HasPrefix(name, "deleted at") {
-				says(t, app, policy.WarningCondition, "to apply how it ends")
+				awaitCondition(t, app, policy.WarningCondition, "to apply how it ends")
 			}
 			applyWell(t, work)
 			withdrawn(t, app)
@@ -301,7 +301,7 @@ func TestOrphan_followsTheApplicationSet(t *testing.T) {
 	work := staying(t, g.apps[0], true)
 	remove(t, g.apps[0])
 	testkit.Eventually(t, "the Application to go", func() error { return gone(g.apps[0]) })
-	stillThere(t, g.apps[0])
+	stillExists(t, g.apps[0])
 	applyWell(t, work)
 	withdrawn(t, g.apps[0])
 
@@ -340,7 +340,7 @@ func TestOrphan_outlivesTheApplicationSet(t *testing.T) {
 	pause(t, clusterObject(g.cluster), "delivery")
 	g.heldBack()
 	deletionPolicy(t, g.set, "orphan")
-	says(t, app, policy.WarningCondition, "1 change waits")
+	awaitCondition(t, app, policy.WarningCondition, "1 change waits")
 	remove(t, g.set)
 	remove(t, app)
 	applyWell(t, staying(t, app, true))
@@ -358,8 +358,8 @@ func TestBudget_countsNoOrphans(t *testing.T) {
 	}
 	annotate(t, g.set, "hold until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	remove(t, g.apps[0])
-	says(t, g.apps[0], policy.WarningCondition, "withdrawal held by annotation")
-	stillThere(t, g.apps[0])
+	awaitCondition(t, g.apps[0], policy.WarningCondition, "withdrawal held by annotation")
+	stillExists(t, g.apps[0])
 	annotate(t, g.set, nil)
 	for _, app := range g.apps {
 		remove(t, app)
@@ -381,10 +381,10 @@ func TestOrphan_waitsForAnUnreachableCluster(t *testing.T) {
 	work := staying(t, app, true)
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
 	remove(t, app)
-	says(t, app, policy.WarningCondition, "add abandon to the annotation of this Application")
+	awaitCondition(t, app, policy.WarningCondition, "add abandon to the annotation of this Application")
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "orphan, abandon" })
 	testkit.Eventually(t, "the Application to go", func() error { return gone(app) })
-	stillThere(t, app)
+	stillExists(t, app)
 	testkit.Eventually(t, "the Event", func() error {
 		return recorded(app, "do not delete them, or the cluster prunes everything: "+p.cluster+"/"+work.Name)
 	})
@@ -397,11 +397,11 @@ func TestDeletionPolicy_removesNothingIfInvalid(t *testing.T) {
 	start(t)
 	g := generate(t, argocd.ResourcesFinalizer)
 	deletionPolicy(t, g.set, "orphans")
-	says(t, g.apps[0], policy.ErrorCondition, "want prune or orphan")
+	awaitCondition(t, g.apps[0], policy.ErrorCondition, "want prune or orphan")
 	remove(t, g.apps[0])
-	says(t, g.apps[0], policy.ErrorCondition, "nothing is withdrawn: annotation "+contract.DeletionPolicyAnnotation)
-	stillThere(t, g.apps[0])
+	awaitCondition(t, g.apps[0], policy.ErrorCondition, "nothing is withdrawn: annotation "+contract.DeletionPolicyAnnotation)
+	stillExists(t, g.apps[0])
 	deletionPolicy(t, g.set, "")
 	withdrawn(t, g.apps[0])
-	says(t, g.apps[1], policy.ErrorCondition, "")
+	awaitCondition(t, g.apps[1], policy.ErrorCondition, "")
 }

@@ -54,8 +54,8 @@ func settledAgain(t *testing.T, app *argocd.Application, m *managed) {
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
 			return err
 		}
-		if len(stored.Operation) > 0 || stored.Annotations[argocd.RefreshAnnotation] != "" || said(t, app)[request.ClaimCondition] != "" {
-			return fmt.Errorf("operation %s, annotations %v, conditions %v", stored.Operation, stored.Annotations, said(t, app))
+		if len(stored.Operation) > 0 || stored.Annotations[argocd.RefreshAnnotation] != "" || conditionIs(t, app)[request.ClaimCondition] != "" {
+			return fmt.Errorf("operation %s, annotations %v, conditions %v", stored.Operation, stored.Annotations, conditionIs(t, app))
 		}
 		return nil
 	})
@@ -136,7 +136,7 @@ func TestOperation_staysUntilItHasRun(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"edited"`, 1))
 	})
-	says(t, app, policy.WarningCondition, "changes wait until cluster")
+	awaitCondition(t, app, policy.WarningCondition, "changes wait until cluster")
 	if err := carries(t, app, `"path":"edited"`); err == nil {
 		t.Error("the edit was delivered together with the operation, which may have run")
 	}
@@ -147,7 +147,7 @@ func TestOperation_staysUntilItHasRun(t *testing.T) {
 	testkit.Eventually(t, "the edit", func() error { return carries(t, app, `"path":"edited"`) })
 	settledAgain(t, app, m)
 	m.begin()
-	says(t, app, policy.WarningCondition, "")
+	awaitCondition(t, app, policy.WarningCondition, "")
 	if m.ran != 1 {
 		t.Errorf("the managed cluster ran %d operations", m.ran)
 	}

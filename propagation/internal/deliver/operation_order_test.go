@@ -44,14 +44,14 @@ func TestOperation_runsAfterTheOneItReplaces(t *testing.T) {
 			edit(t, app, func(a *argocd.Application) {
 				a.Operation, a.Annotations[argocd.RefreshAnnotation] = []byte(`{"initiatedBy":{"username":"admin"},"sync":{"revision":"two"}}`), "hard"
 			})
-			says(t, app, policy.WarningCondition, "the new operation or refresh waits until cluster")
+			awaitCondition(t, app, policy.WarningCondition, "the new operation or refresh waits until cluster")
 			if err := carries(t, app, `"revision":"one"`); err != nil {
 				t.Errorf("the running operation was taken out of the work: %v", err)
 			}
 			if restart {
 				first.stop()
 				start(t)
-				says(t, app, policy.WarningCondition, "the new operation or refresh waits until cluster")
+				awaitCondition(t, app, policy.WarningCondition, "the new operation or refresh waits until cluster")
 			}
 			m.apply()
 			m.end()
@@ -84,12 +84,12 @@ func TestOperation_delaysNoSpecOnAnUnavailableCluster(t *testing.T) {
 	ask(t, app)
 	testkit.Eventually(t, "the operation in the work", func() error { return carries(t, app, `"operation":`) })
 	setPath(t, app, "guestbook", "mended")
-	says(t, app, policy.WarningCondition, "changes wait until cluster")
+	awaitCondition(t, app, policy.WarningCondition, "changes wait until cluster")
 	available(t, p.cluster, metav1.ConditionUnknown, time.Now())
 	testkit.Eventually(t, "the mended spec", func() error {
 		return errors.Join(carries(t, app, `"path":"mended"`), carries(t, app, `"operation":`))
 	})
-	if said(t, app)[request.ClaimCondition] == "" {
+	if conditionIs(t, app)[request.ClaimCondition] == "" {
 		t.Error("the claim is gone")
 	}
 	edit(t, app, func(a *argocd.Application) {
@@ -111,7 +111,7 @@ func TestOperation_delaysNoSpecOnAnUnavailableCluster(t *testing.T) {
 	m.begin()
 	m.report()
 	setPath(t, app, "last", "held")
-	says(t, app, policy.WarningCondition, "changes wait until cluster")
+	awaitCondition(t, app, policy.WarningCondition, "changes wait until cluster")
 	available(t, p.cluster, metav1.ConditionUnknown, time.Now())
 	m.end()
 	m.report()
@@ -149,9 +149,9 @@ func TestOperation_delaysNoAppProject(t *testing.T) {
 		return nil
 	}
 	testkit.Eventually(t, "the project", func() error { return inProject("after") })
-	says(t, app, policy.WarningCondition, "")
+	awaitCondition(t, app, policy.WarningCondition, "")
 	setPath(t, app, "guestbook", "edited")
-	says(t, app, policy.WarningCondition, "changes wait until cluster")
+	awaitCondition(t, app, policy.WarningCondition, "changes wait until cluster")
 	edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("last") })
 	testkit.Eventually(t, "the project while the Application waits", func() error { return inProject("last") })
 	if err := carries(t, app, `"path":"guestbook"`); err != nil {

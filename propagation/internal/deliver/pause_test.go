@@ -45,7 +45,7 @@ func (p *place) heldBack() *argocd.Application {
 		if len(works(p.t, late)) > 0 {
 			late = p.deploy(fmt.Sprintf("late-%d", serial.Add(1)))
 		}
-		if now := said(p.t, late); !strings.Contains(now[policy.WarningCondition], "paused") {
+		if now := conditionIs(p.t, late); !strings.Contains(now[policy.WarningCondition], "paused") {
 			return fmt.Errorf("conditions of %s are %v", late.Name, now)
 		}
 		return nil
@@ -81,19 +81,19 @@ func TestPause_delaysChanges(t *testing.T) {
 			pause(t, on(g), "delivery")
 			testkit.Eventually(t, "the pause to be in force", func() error {
 				change(t, app, "first"+fmt.Sprint(serial.Add(1)))
-				if !strings.Contains(said(t, app)[policy.WarningCondition], "by annotation "+contract.PausedAnnotation+" of "+kind) {
-					return fmt.Errorf("conditions are %v", said(t, app))
+				if !strings.Contains(conditionIs(t, app)[policy.WarningCondition], "by annotation "+contract.PausedAnnotation+" of "+kind) {
+					return fmt.Errorf("conditions are %v", conditionIs(t, app))
 				}
 				return nil
 			})
-			says(t, app, policy.WarningCondition, ": 1 change waits")
+			awaitCondition(t, app, policy.WarningCondition, ": 1 change waits")
 			generation := works(t, app)[0].Generation
 			change(t, app, "last")
 			deleted := g.apps[1]
 			holds := kind != "Application" && kind != "ManagedCluster"
 			if holds {
 				remove(t, deleted)
-				says(t, deleted, policy.WarningCondition, "its withdrawal waits")
+				awaitCondition(t, deleted, policy.WarningCondition, "its withdrawal waits")
 				another(t)
 				if own := works(t, deleted); len(own) != 1 || own[0].DeletionTimestamp != nil {
 					t.Fatalf("it was withdrawn: %d are left", len(own))
@@ -109,7 +109,7 @@ func TestPause_delaysChanges(t *testing.T) {
 				}
 				return nil
 			})
-			says(t, app, policy.WarningCondition, "")
+			awaitCondition(t, app, policy.WarningCondition, "")
 			if holds {
 				withdrawn(t, deleted)
 				testkit.Eventually(t, "the deleted Application to be gone", func() error { return gone(deleted) })
@@ -133,7 +133,7 @@ func TestPause_writesNothing(t *testing.T) {
 	g.each(many, func(a *argocd.Application) { pause(t, a, "") })
 	pause(t, namespace(g.namespace), "")
 	delivered(t, late, g.cluster)
-	says(t, late, policy.WarningCondition, "")
+	awaitCondition(t, late, policy.WarningCondition, "")
 	for _, request := range p.requests.in(g.namespace, g.cluster)[before:] {
 		if !strings.Contains(request, "/late-") && !strings.HasPrefix(request, "POST ") {
 			t.Errorf("the pause has written %s", request)
@@ -148,7 +148,7 @@ func TestPause_endsByItself(t *testing.T) {
 	app := p.heldBack()
 	pause(t, clusterObject(p.cluster), "delivery until "+time.Now().Add(4*time.Second).UTC().Format(time.RFC3339))
 	delivered(t, app, p.cluster)
-	says(t, app, policy.WarningCondition, "")
+	awaitCondition(t, app, policy.WarningCondition, "")
 }
 
 func TestPause_delaysChangesIfInvalid(t *testing.T) {
@@ -157,10 +157,10 @@ func TestPause_delaysChangesIfInvalid(t *testing.T) {
 	app := p.deploy("guestbook")
 	work := delivered(t, app, p.cluster)
 	pause(t, app, "yes")
-	says(t, app, policy.WarningCondition, "want delivery or sync")
+	awaitCondition(t, app, policy.WarningCondition, "want delivery or sync")
 	change(t, app, "other")
 	pause(t, app, "")
-	says(t, app, policy.WarningCondition, "")
+	awaitCondition(t, app, policy.WarningCondition, "")
 	testkit.Eventually(t, "the change", func() error {
 		if now := works(t, app)[0]; now.Generation != work.Generation+1 {
 			return fmt.Errorf("generation %d became %d", work.Generation, now.Generation)
@@ -194,8 +194,8 @@ func TestPause_removesTheAutomation(t *testing.T) {
 		t.Errorf("of the pause, and what it has taken out, the work says %q", mark)
 	}
 	late := p.deploy("late")
-	says(t, late, policy.WarningCondition, "paused (sync)")
-	if m := said(t, app); len(m) > 0 {
+	awaitCondition(t, late, policy.WarningCondition, "paused (sync)")
+	if m := conditionIs(t, app); len(m) > 0 {
 		t.Errorf("nothing waits, and it says %v", m)
 	}
 	pause(t, namespace(p.namespace), "")
@@ -233,16 +233,16 @@ func TestPause_countsPendingChanges(t *testing.T) {
 	app := p.deploy("guestbook")
 	delivered(t, app, p.cluster)
 	pause(t, namespace(p.namespace), "delivery")
-	says(t, p.heldBack(), policy.WarningCondition, ": 1 change waits")
+	awaitCondition(t, p.heldBack(), policy.WarningCondition, ": 1 change waits")
 	edit(t, app, func(a *argocd.Application) { a.Operation = json.RawMessage(`{"sync":{}}`) })
-	says(t, app, policy.WarningCondition, ": 1 change waits")
+	awaitCondition(t, app, policy.WarningCondition, ": 1 change waits")
 	change(t, app, "other")
-	says(t, app, policy.WarningCondition, ": 2 changes wait")
+	awaitCondition(t, app, policy.WarningCondition, ": 2 changes wait")
 	elsewhere := newCluster(t)
 	p.bind(p.cluster, elsewhere)
 	applying(t, elsewhere)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = elsewhere })
-	says(t, app, policy.WarningCondition, ": 2 changes wait") // one to create, one to remove
+	awaitCondition(t, app, policy.WarningCondition, ": 2 changes wait") // one to create, one to remove
 	pause(t, namespace(p.namespace), "")
 	delivered(t, app, elsewhere)
 }
@@ -284,7 +284,7 @@ func TestPause_delaysOnlyDeliveriesByClusterClaim(t *testing.T) {
 	claim(t, p.cluster, "delivery")
 	testkit.Eventually(t, "the pause to be in force", func() error {
 		change(t, app, "first"+fmt.Sprint(serial.Add(1)))
-		if now := said(t, app)[policy.WarningCondition]; !strings.Contains(now, "by ClusterClaim "+contract.PauseClaim+" of cluster "+p.cluster) {
+		if now := conditionIs(t, app)[policy.WarningCondition]; !strings.Contains(now, "by ClusterClaim "+contract.PauseClaim+" of cluster "+p.cluster) {
 			return fmt.Errorf("it says %q", now)
 		}
 		return nil
@@ -311,7 +311,7 @@ func TestPause_delaysOnlyDeliveriesByClusterClaim(t *testing.T) {
 	})
 	claim(t, p.cluster, "delivery until tomorrow")
 	change(t, app, "another")
-	says(t, app, policy.WarningCondition, "want delivery or sync")
+	awaitCondition(t, app, policy.WarningCondition, "want delivery or sync")
 	p.bind(other)
 	withdrawn(t, app)
 }

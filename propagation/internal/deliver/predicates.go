@@ -20,9 +20,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// refreshSays reports whether the hub may now show the result of a refresh (see
+// refreshChanged reports whether the hub may now show the result of a refresh (see
 // [operations.endRefresh]).
-func refreshSays(before, after *argocd.Application) bool {
+func refreshChanged(before, after *argocd.Application) bool {
 	return after.Annotations[argocd.RefreshAnnotation] != "" && !bytes.Equal(before.Status, after.Status)
 }
 

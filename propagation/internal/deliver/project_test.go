@@ -64,7 +64,7 @@ func TestGlobalProjects_areDelivered(t *testing.T) {
 	// If the setting is invalid, propagation does not update the ManifestWork, and the delivered AppProject
 	// stays.
 	edit(t, settings, func(c *corev1.ConfigMap) { c.Data[argocd.GlobalProjectsKey] = "{" })
-	says(t, app, policy.ErrorCondition, "globalProjects of ConfigMap argocd-cm")
+	awaitCondition(t, app, policy.ErrorCondition, "globalProjects of ConfigMap argocd-cm")
 	forbids()
 	first.stop()
 	edit(t, settings, func(c *corev1.ConfigMap) {
@@ -75,5 +75,5 @@ func TestGlobalProjects_areDelivered(t *testing.T) {
 	})
 	start(t, options)
 	forbids("Secret", "ConfigMap")
-	says(t, app, policy.ErrorCondition, "nonsense")
+	awaitCondition(t, app, policy.ErrorCondition, "nonsense")
 }

@@ -200,7 +200,7 @@ func (f *fleet) rest() {
 				}
 				return errors.New("an unlabelled one was there")
 			case mine == nil:
-				return fmt.Errorf("%s is still there: %v", stored.Name, said(f.t, stored))
+				return fmt.Errorf("%s is still there: %v", stored.Name, conditionIs(f.t, stored))
 			case string(stored.Spec) != string(mine.Spec):
 				f.t.Fatalf("the spec of %s is %s, the user wrote %s", stored.Name, stored.Spec, mine.Spec)
 			}
@@ -392,7 +392,7 @@ func (f *fleet) restart() {
 				return c.Delete(ctx, o, opts...)
 			},
 		})
-	}, guarded(f.hubNamespace), f.limits)
+	}, withBudget(f.hubNamespace), f.limits)
 }
 
 // kill makes all writes of propagation fail, and restarts propagation after a few steps of the user.

@@ -190,7 +190,7 @@ func TestReaders_returnTheSameFacts(t *testing.T) {
 	team := project("team", "*", "*")
 	team.Namespace = options.ArgoCDNamespace
 	g.create(team)
-	running := start(t, argo, guarded(hubNamespace))
+	running := start(t, argo, withBudget(hubNamespace))
 	app := g.deploy("guestbook", g.owned, func(a *argocd.Application) {
 		a.Spec = json.RawMessage(`{"project":"team","source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook"},"destination":{"namespace":"guestbook"}}`)
 	})

@@ -138,7 +138,7 @@ func TestRefresh_takesTwoWrites(t *testing.T) {
 					t.Fatalf("after %d refreshes the managed cluster refreshed %d times", i, m.refreshed)
 				}
 			}
-			if m := said(t, app); len(m) > 0 {
+			if m := conditionIs(t, app); len(m) > 0 {
 				t.Errorf("it says %v", m)
 			}
 		})
@@ -261,7 +261,7 @@ func TestRefresh_delaysNothing(t *testing.T) {
 	if err := carries(t, app, `"`+argocd.RefreshAnnotation+`":"normal"`); err != nil {
 		t.Error(err)
 	}
-	if warning := said(t, app)[policy.WarningCondition]; warning != "" {
+	if warning := conditionIs(t, app)[policy.WarningCondition]; warning != "" {
 		t.Errorf("it says %q", warning)
 	}
 	m.begin()
@@ -287,11 +287,11 @@ func TestRefresh_waitsForTheEndOfAPause(t *testing.T) {
 			inWork(t, app, "normal")
 			pause(t, app, word)
 			late := p.deploy("late", func(a *argocd.Application) { a.Annotations[contract.PausedAnnotation] = word })
-			says(t, late, policy.WarningCondition, "paused")
+			awaitCondition(t, late, policy.WarningCondition, "paused")
 			compared(t, app, m)
-			says(t, app, policy.WarningCondition, "")
+			awaitCondition(t, app, policy.WarningCondition, "")
 			refresh(t, app, "normal")
-			says(t, app, policy.WarningCondition, "paused ("+word+")")
+			awaitCondition(t, app, policy.WarningCondition, "paused ("+word+")")
 			m.apply()
 			m.begin()
 			m.report()
@@ -300,7 +300,7 @@ func TestRefresh_waitsForTheEndOfAPause(t *testing.T) {
 			}
 			pause(t, app, "")
 			compared(t, app, m)
-			says(t, app, policy.WarningCondition, "")
+			awaitCondition(t, app, policy.WarningCondition, "")
 			if m.refreshed != 2 {
 				t.Errorf("the managed cluster refreshed %d times", m.refreshed)
 			}
@@ -311,7 +311,7 @@ func TestRefresh_waitsForTheEndOfAPause(t *testing.T) {
 // If the removal of an Application is held or finished, the hub keeps a requested refresh until the
 // Application is delivered again.
 func TestRefresh_waitsForTheNextDelivery(t *testing.T) {
-	running := start(t, guarded(newHubNamespace(t)))
+	running := start(t, withBudget(newHubNamespace(t)))
 	g := generate(t)
 	app := g.apps[0]
 	g.each(many, func(a *argocd.Application) {
@@ -355,7 +355,7 @@ func TestRefresh_completesAClaimOfAnEarlierVersion(t *testing.T) {
 	})
 	start(t)
 	compared(t, app, m)
-	says(t, app, request.ClaimCondition, "")
+	awaitCondition(t, app, request.ClaimCondition, "")
 	if m.refreshed < 1 {
 		t.Error("the managed cluster has not refreshed")
 	}

@@ -33,7 +33,7 @@ func TestStaleCache_doesNotDecideTheEnding(t *testing.T) {
 	startFrozen(t, frozen)
 	app := p.deploy("changed")
 	work := delivered(t, app, p.cluster)
-	says(t, p.deploy("seen", func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }), policy.WarningCondition, "skip-reconcile")
+	awaitCondition(t, p.deploy("seen", func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }), policy.WarningCondition, "skip-reconcile")
 	frozen.freeze()
 	edit(t, work, func(w *workv1.ManifestWork) {
 		w.Annotations["example.com/theirs"], w.Finalizers = "new", []string{workv1.ManifestWorkFinalizer}
@@ -136,7 +136,7 @@ func TestStaleCache_delaysTheRelease(t *testing.T) {
 		if gone(app) == nil {
 			t.Fatal("it was released while its work is there")
 		}
-		if !strings.Contains(said(t, app)[policy.WarningCondition], "not deleted yet: waiting for cluster") {
+		if !strings.Contains(conditionIs(t, app)[policy.WarningCondition], "not deleted yet: waiting for cluster") {
 			return errors.New("not yet")
 		}
 		return nil
@@ -243,7 +243,7 @@ func TestStaleCache_reportsNoPatchOfADeletedWork(t *testing.T) {
 		}
 		return nil
 	})
-	if message := said(t, app)[policy.ErrorCondition]; message != "" {
+	if message := conditionIs(t, app)[policy.ErrorCondition]; message != "" {
 		t.Errorf("it says %q", message)
 	}
 	frozen.thaw()
@@ -289,7 +289,7 @@ func TestRendered_staysUnchanged(t *testing.T) {
 	}
 	testkit.Eventually(t, "the delivery", func() error {
 		if n := len(own()); n != 1 {
-			return fmt.Errorf("%d works, conditions %v", n, said(t, app))
+			return fmt.Errorf("%d works, conditions %v", n, conditionIs(t, app))
 		}
 		return nil
 	})

@@ -58,13 +58,13 @@ func TestStatus_reportsReasonAndRemovesIt(t *testing.T) {
 			app := p.deploy("guestbook", c.breakIt, func(a *argocd.Application) {
 				a.Status = []byte(`{"conditions":[{"type":"SyncError","message":"of somebody else"}]}`)
 			})
-			says(t, app, c.kind, c.text)
-			says(t, app, "SyncError", "of somebody else")
+			awaitCondition(t, app, c.kind, c.text)
+			awaitCondition(t, app, "SyncError", "of somebody else")
 			testkit.Eventually(t, "the Event", func() error { return recorded(app, c.text) })
 			edit(t, app, func(a *argocd.Application) { c.mend(a, p) })
 			delivered(t, app, p.cluster)
-			says(t, app, c.kind, "")
-			says(t, app, "SyncError", "of somebody else")
+			awaitCondition(t, app, c.kind, "")
+			awaitCondition(t, app, "SyncError", "of somebody else")
 		})
 	}
 }
@@ -75,11 +75,11 @@ func TestDelivery_waitsForTheCluster(t *testing.T) {
 	late := fmt.Sprintf("late-%d", serial.Add(1))
 	p.bind(late)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = late })
-	says(t, app, policy.ErrorCondition, "there is no ManagedCluster")
+	awaitCondition(t, app, policy.ErrorCondition, "there is no ManagedCluster")
 	p.create(namespace(late))
 	p.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: late}})
 	delivered(t, app, late)
-	says(t, app, policy.ErrorCondition, "")
+	awaitCondition(t, app, policy.ErrorCondition, "")
 }
 
 func TestLocalCluster_isNoTarget(t *testing.T) {
@@ -89,7 +89,7 @@ func TestLocalCluster_isNoTarget(t *testing.T) {
 	delivered(t, app, p.cluster)
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: p.cluster}}
 	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{contract.LocalClusterLabel: "true"} })
-	says(t, app, policy.ErrorCondition, "is the hub itself")
+	awaitCondition(t, app, policy.ErrorCondition, "is the hub itself")
 	withdrawn(t, app)
 }
 
@@ -101,7 +101,7 @@ func TestTooLarge_keepsTheDelivery(t *testing.T) {
 	})
 	work := delivered(t, app, p.cluster)
 	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/large"] = strings.Repeat("x", 2000) })
-	says(t, app, policy.ErrorCondition, "the limit is 1938")
+	awaitCondition(t, app, policy.ErrorCondition, "the limit is 1938")
 	if again := delivered(t, app, p.cluster); again.UID != work.UID || again.Generation != work.Generation {
 		t.Error("what was delivered before was touched")
 	}
@@ -113,10 +113,10 @@ func TestTooLarge_keepsTheDelivery(t *testing.T) {
 		return nil
 	})
 	pause(t, app, "") // the pause ends although the Application is too large
-	says(t, app, policy.ErrorCondition, "the limit is 1938")
+	awaitCondition(t, app, policy.ErrorCondition, "the limit is 1938")
 	testkit.Eventually(t, "the automation to be back", func() error { return carries(t, app, `"automated":{"prune":true}`) })
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, "example.com/large") })
-	says(t, app, policy.ErrorCondition, "")
+	awaitCondition(t, app, policy.ErrorCondition, "")
 }
 
 // The cache does not keep a spec that is too large. propagation does not replace the delivered spec by the
@@ -130,12 +130,12 @@ func TestTooLarge_deliversNoPartOfASpec(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), "main", strings.Repeat("x", 3000), 1))
 	})
-	says(t, app, policy.ErrorCondition, "the limit is 2907")
+	awaitCondition(t, app, policy.ErrorCondition, "the limit is 2907")
 	if again := delivered(t, app, p.cluster); again.UID != work.UID || again.Generation != work.Generation {
 		t.Error("what was delivered before was touched")
 	}
 	edit(t, app, func(a *argocd.Application) { a.Spec = small })
-	says(t, app, policy.ErrorCondition, "")
+	awaitCondition(t, app, policy.ErrorCondition, "")
 }
 
 func TestStatus_reportsARefusalOfTheAPIServer(t *testing.T) {
@@ -145,7 +145,7 @@ func TestStatus_reportsARefusalOfTheAPIServer(t *testing.T) {
 	p.bind(bare)
 	p.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: bare}})
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = bare })
-	says(t, app, policy.ErrorCondition, "the API server refused")
+	awaitCondition(t, app, policy.ErrorCondition, "the API server refused")
 }
 
 // If the API server refuses the deletion or another write of a ManifestWork for good, the Application reports the
@@ -174,7 +174,7 @@ func TestStatus_reportsARefusalOfALaterWrite(t *testing.T) {
 		work := delivered(t, app, p.cluster)
 		remove(t, app)
 		refusal := "the API server refused to delete ManifestWork " + p.cluster + "/" + work.Name
-		says(t, app, policy.WarningCondition, refusal)
+		awaitCondition(t, app, policy.WarningCondition, refusal)
 		testkit.Eventually(t, "the Event", func() error { return recorded(app, refusal) })
 	})
 	t.Run("AppProject", func(t *testing.T) {
@@ -184,10 +184,10 @@ func TestStatus_reportsARefusalOfALaterWrite(t *testing.T) {
 		app := p.deploy("guestbook", projectIs("wide"))
 		work := delivered(t, app, p.cluster)
 		edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/large"] = strings.Repeat("x", 3000) })
-		says(t, app, policy.ErrorCondition, "the limit is 2907")
+		awaitCondition(t, app, policy.ErrorCondition, "the limit is 2907")
 		edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("*", "other") })
-		says(t, app, policy.ErrorCondition, "the API server refused to patch ManifestWork "+p.cluster+"/"+work.Name)
-		says(t, app, policy.ErrorCondition, "the limit is 2907")
+		awaitCondition(t, app, policy.ErrorCondition, "the API server refused to patch ManifestWork "+p.cluster+"/"+work.Name)
+		awaitCondition(t, app, policy.ErrorCondition, "the limit is 2907")
 	})
 }
 

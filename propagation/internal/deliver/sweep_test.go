@@ -121,7 +121,7 @@ func TestLabels_areNotNeededForADeletion(t *testing.T) {
 	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
 	remove(t, app)
 	start(t)
-	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
+	awaitCondition(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
 	testkit.Eventually(t, "the withdrawal", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
 			return errors.New("it is still alive")
@@ -153,10 +153,10 @@ func TestLabels_areRestoredDuringADeletion(t *testing.T) {
 			}
 			remove(t, app)
 			if again {
-				says(t, app, policy.WarningCondition, "to apply how it ends")
+				awaitCondition(t, app, policy.WarningCondition, "to apply how it ends")
 				applyWell(t, stored(t, work))
 			}
-			says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
+			awaitCondition(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
 			edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
 			edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
 			testkit.Eventually(t, "the label", func() error {
@@ -165,7 +165,7 @@ func TestLabels_areRestoredDuringADeletion(t *testing.T) {
 				}
 				return nil
 			})
-			says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
+			awaitCondition(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
 			if err := gone(app); err == nil {
 				t.Fatal("it was released while its work is there")
 			}
@@ -203,7 +203,7 @@ func TestLabels_areRestoredAfterADowntime(t *testing.T) {
 			return nil
 		})
 	}
-	says(t, ended, policy.WarningCondition, ofEnded.Name)
+	awaitCondition(t, ended, policy.WarningCondition, ofEnded.Name)
 	for _, request := range second.requests.in(p.cluster) {
 		if strings.HasPrefix(request, "POST") {
 			t.Errorf("propagation sent %s", request)
@@ -236,7 +236,7 @@ func TestLabels_delayNoOtherWorkIfRefused(t *testing.T) {
 		}
 		return nil
 	})
-	says(t, refused, policy.ErrorCondition, "a webhook denied it")
+	awaitCondition(t, refused, policy.ErrorCondition, "a webhook denied it")
 }
 
 // While propagation restores labels, it delivers other Applications. An Application waits only if it desires
@@ -272,7 +272,7 @@ func TestLabels_delayNoOtherApplication(t *testing.T) {
 		t.Errorf("it is delivered %d times beside the work without the label", n)
 	}
 	release()
-	says(t, rival, policy.ErrorCondition, "not delivered: Application "+app.Namespace+"/lost")
+	awaitCondition(t, rival, policy.ErrorCondition, "not delivered: Application "+app.Namespace+"/lost")
 	if after := delivered(t, app, p.cluster); after.UID != work.UID || after.Labels[contract.PullLabel] != "true" {
 		t.Errorf("the work is %s with labels %v", after.Name, after.Labels)
 	}

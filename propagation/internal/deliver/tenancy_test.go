@@ -53,7 +53,7 @@ func TestProject_isUsedOnlyIfItAdmitsTheNamespace(t *testing.T) {
 			project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: name}, Spec: sourceSpec("argocd-admins")}
 			argo.create(project)
 			app := p.deploy("of-"+name, projectIs(name))
-			says(t, app, policy.ErrorCondition, `spec.sourceNamespaces of AppProject "`+name+`"`)
+			awaitCondition(t, app, policy.ErrorCondition, `spec.sourceNamespaces of AppProject "`+name+`"`)
 			if own := works(t, app); len(own) > 0 {
 				t.Fatal("it is delivered with a project that its namespace may not use")
 			}
@@ -62,10 +62,10 @@ func TestProject_isUsedOnlyIfItAdmitsTheNamespace(t *testing.T) {
 			if got := strings.Contains(string(work.Spec.Workload.Manifests[1].Raw), `"kind":"AppProject"`); got != (name != argocd.DefaultProject) {
 				t.Errorf("the project travels: %t", got)
 			}
-			says(t, app, policy.ErrorCondition, "")
+			awaitCondition(t, app, policy.ErrorCondition, "")
 			edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("/^other-/") })
 			withdrawn(t, app)
-			says(t, app, policy.ErrorCondition, "spec.sourceNamespaces")
+			awaitCondition(t, app, policy.ErrorCondition, "spec.sourceNamespaces")
 			edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("/^team-[0-9]+$/") })
 			delivered(t, app, p.cluster)
 		})
@@ -73,8 +73,8 @@ func TestProject_isUsedOnlyIfItAdmitsTheNamespace(t *testing.T) {
 	moved := p.deploy("moved")
 	delivered(t, moved, p.cluster)
 	edit(t, moved, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = argo.namespace })
-	says(t, moved, policy.ErrorCondition, "--allowed-app-namespaces")
-	says(t, moved, policy.ErrorCondition, "keeps what was delivered before")
+	awaitCondition(t, moved, policy.ErrorCondition, "--allowed-app-namespaces")
+	awaitCondition(t, moved, policy.ErrorCondition, "keeps what was delivered before")
 	first.stop()
 	second := start(t, settings)
 	delivered(t, p.deploy("last"), p.cluster)
@@ -89,7 +89,7 @@ func TestProject_isUsedOnlyIfItAdmitsTheNamespace(t *testing.T) {
 	})
 	testkit.Eventually(t, "the delivery to the namespace that is allowed now", func() error {
 		if own := works(t, moved); len(own) != 1 || !strings.Contains(string(own[0].Spec.Workload.Manifests[1].Raw), `"namespace":"`+argo.namespace+`"`) {
-			return fmt.Errorf("there are %d works, conditions %v", len(own), said(t, moved))
+			return fmt.Errorf("there are %d works, conditions %v", len(own), conditionIs(t, moved))
 		}
 		return nil
 	})
@@ -287,7 +287,7 @@ func TestHostileAgent_receivesNoOtherProject(t *testing.T) {
 	app := p.deploy("guestbook", projectIs("team"))
 	work := delivered(t, app, p.cluster)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ManagementPolicyAnnotation] = "x" })
-	says(t, app, policy.ErrorCondition, contract.ManagementPolicyAnnotation)
+	awaitCondition(t, app, policy.ErrorCondition, contract.ManagementPolicyAnnotation)
 	const others = `{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"others","namespace":"argocd"}}`
 	edit(t, work, func(w *workv1.ManifestWork) {
 		manifests := []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(others)}}}
@@ -326,15 +326,15 @@ func TestWindows_warnAboutTheDefaultProject(t *testing.T) {
 	}
 	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: argocd.DefaultProject}, Spec: windowsSpec(`[{"kind":"deny","clusters":["` + argo.cluster + `","` + team.cluster + `"]}]`)}
 	argo.create(project)
-	says(t, local, policy.WarningCondition, "sync windows")
-	says(t, remote, policy.WarningCondition, "choose another project")
+	awaitCondition(t, local, policy.WarningCondition, "sync windows")
+	awaitCondition(t, remote, policy.WarningCondition, "choose another project")
 	edit(t, project, func(p *argocd.AppProject) {
 		p.Spec = windowsSpec(`[{"kind":"deny","clusters":["` + team.cluster + `"]}]`)
 	})
-	says(t, local, policy.WarningCondition, "")
-	says(t, remote, policy.WarningCondition, "sync windows")
+	awaitCondition(t, local, policy.WarningCondition, "")
+	awaitCondition(t, remote, policy.WarningCondition, "sync windows")
 	edit(t, project, func(p *argocd.AppProject) { p.Spec = windowsSpec(`[]`) })
-	says(t, remote, policy.WarningCondition, "")
+	awaitCondition(t, remote, policy.WarningCondition, "")
 }
 
 // In a delivered AppProject, the sync windows of the cluster also name it as its own Argo CD does. The
@@ -363,7 +363,7 @@ func TestWindows_areDelivered(t *testing.T) {
 		p.Spec = windowsSpec(`[{"kind":"deny","clusters":["elsewhere"]},{"applications":["*"],"kind":"allow"}]`)
 	})
 	has(`[{"clusters":["elsewhere"],"kind":"deny"},{"applications":["*"],"kind":"allow"}]`)
-	if m := said(t, app); len(m) > 0 {
+	if m := conditionIs(t, app); len(m) > 0 {
 		t.Errorf("its windows are delivered, and it says %v", m)
 	}
 }

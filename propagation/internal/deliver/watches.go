@@ -329,11 +329,11 @@ func (wa *watcher) applicationChanged() predicate.Predicate {
 			if !ok || !ok2 {
 				return true
 			}
-			wished := desiredChanged(before, after)
-			if wished && after.Labels[contract.PullLabel] != "" {
+			desired := desiredChanged(before, after)
+			if desired && after.Labels[contract.PullLabel] != "" {
 				wa.tracker.note(client.ObjectKeyFromObject(after), wa.now())
 			}
-			return wished || ourStatusChanged(before, after) || refreshSays(before, after)
+			return desired || ourStatusChanged(before, after) || refreshChanged(before, after)
 		},
 	}
 }

@@ -83,10 +83,10 @@ func TestBinding_deliversAgainOnceRestored(t *testing.T) {
 	delivered(t, app, p.cluster)
 	p.bind()
 	withdrawn(t, app)
-	says(t, app, policy.ErrorCondition, "no PlacementDecision")
+	awaitCondition(t, app, policy.ErrorCondition, "no PlacementDecision")
 	p.bind("another", p.cluster)
 	delivered(t, app, p.cluster)
-	says(t, app, policy.ErrorCondition, "")
+	awaitCondition(t, app, policy.ErrorCondition, "")
 }
 
 func TestBinding_isNotNeededWithNone(t *testing.T) {
@@ -121,7 +121,7 @@ func TestMove_createsTheNewWorkFirst(t *testing.T) {
 		return nil
 	})
 	remove(t, app)
-	says(t, app, policy.WarningCondition, p.cluster)
+	awaitCondition(t, app, policy.WarningCondition, p.cluster)
 	pruned(t, old)
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 	withdrawn(t, app)
@@ -153,7 +153,7 @@ func TestRelease_followsTheDeletionOfTheCluster(t *testing.T) {
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer, "example.com/own"} })
 	finalized(t, delivered(t, app, p.cluster))
 	remove(t, app)
-	says(t, app, policy.WarningCondition, "not deleted yet")
+	awaitCondition(t, app, policy.WarningCondition, "not deleted yet")
 	remove(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: p.cluster}})
 	testkit.Eventually(t, "only the foreign finalizer", func() error {
 		stored := &argocd.Application{}
@@ -176,7 +176,7 @@ func TestAbandon_releasesTheApplication(t *testing.T) {
 	finalized(t, work)
 	available(t, p.cluster, metav1.ConditionUnknown, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	remove(t, app)
-	says(t, app, policy.WarningCondition, contract.DeletionPolicyAnnotation)
+	awaitCondition(t, app, policy.WarningCondition, contract.DeletionPolicyAnnotation)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "abandon" })
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 	testkit.Eventually(t, "the Event", func() error { return recorded(app, "confirmed the prune; the delivered Application may be left there") })

@@ -65,16 +65,16 @@ func TestNameTaken_choosesAnotherName(t *testing.T) {
 					return nil
 				}
 			}
-			return fmt.Errorf("conditions %v", said(t, app))
+			return fmt.Errorf("conditions %v", conditionIs(t, app))
 		})
-		says(t, app, policy.WarningCondition, "another ManifestWork has the name")
+		awaitCondition(t, app, policy.WarningCondition, "another ManifestWork has the name")
 		left := stranger(p.cluster, taken, nil)
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(left), left); err != nil || len(left.Spec.ManifestConfigs) > 0 {
 			t.Errorf("the stranger was touched: %v", err)
 		}
 		remove(t, left)
 		edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
-		says(t, app, policy.WarningCondition, "")
+		awaitCondition(t, app, policy.WarningCondition, "")
 	}
 }
 
@@ -237,7 +237,7 @@ func TestRetry_repeatsEveryFailedWrite(t *testing.T) {
 				delete(a.Annotations, argocd.SkipReconcileAnnotation)
 			})
 			delivered(t, app, p.cluster)
-			says(t, app, policy.WarningCondition, argocd.SkipReconcileAnnotation)
+			awaitCondition(t, app, policy.WarningCondition, argocd.SkipReconcileAnnotation)
 			left.Store(2)
 			edit(t, app, func(a *argocd.Application) { a.Labels["new"] = "label" })
 			testkit.Eventually(t, "the edit", func() error { return carries(t, app, `"new":"label"`) })

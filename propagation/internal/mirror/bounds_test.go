@@ -66,9 +66,9 @@ func TestHostileCluster_preventsNoOtherValue(t *testing.T) {
 	work := f.work(app, cluster.Name)
 	for name, c := range cases {
 		report(t, work, healthy...)
-		says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+		awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 		report(t, work, c.values...)
-		s := says(t, app, c.want)
+		s := awaitStatus(t, app, c.want)
 		for _, condition := range s.Conditions {
 			if len(condition.Message) > contract.MaxMessage || strings.ContainsAny(condition.Message, "\x1b\x07") {
 				t.Errorf("%s: %s: condition says %.100q", name, c.reason, condition.Message)
@@ -90,13 +90,13 @@ func TestHostileCluster_getsAShortCondition(t *testing.T) {
 	cluster := f.cluster()
 	app := f.app("guestbook", cluster.Name)
 	report(t, f.work(app, cluster.Name), healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	testkit.EditStatus(t, hub.client, cluster, func(c *clusterv1.ManagedCluster) {
 		for i := range c.Status.Conditions {
 			c.Status.Conditions[i].Status, c.Status.Conditions[i].Message = metav1.ConditionFalse, strings.Repeat("\x1bx", 16<<10)
 		}
 	})
-	s := says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+	s := awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
 	if m := s.Conditions[0].Message; len(m) > contract.MaxMessage+512 || strings.Contains(m, "\x1b") || !strings.Contains(m, "last report") {
 		t.Errorf("the condition has %d bytes: %.100q", len(m), m)
 	}
@@ -110,7 +110,7 @@ func TestHostileCluster_getsAShortApplyFailure(t *testing.T) {
 	app := f.app("guestbook", cluster.Name)
 	work := f.work(app, cluster.Name)
 	report(t, work, healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	testkit.EditStatus(t, hub.client, work, func(w *workv1.ManifestWork) {
 		failed := metav1.Condition{Type: workv1.ManifestApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestFailed", Message: strings.Repeat("x", 30<<10), LastTransitionTime: metav1.Now()}
 		w.Status.Conditions[0].Status, w.Status.Conditions[0].Message = metav1.ConditionFalse, strings.Repeat("y", 30<<10)
@@ -120,7 +120,7 @@ func TestHostileCluster_getsAShortApplyFailure(t *testing.T) {
 			})
 		}
 	})
-	s := says(t, app, "Unknown/OutOfSync@53e28ff2 Succeeded ApplyFailedError")
+	s := awaitStatus(t, app, "Unknown/OutOfSync@53e28ff2 Succeeded ApplyFailedError")
 	if m := s.Conditions[0].Message; len(m) > contract.MaxMessage+512 || !strings.Contains(m, "ConfigMap c0: xxx") {
 		t.Errorf("the condition has %d bytes: %.100q", len(m), m)
 	}

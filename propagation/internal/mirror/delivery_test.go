@@ -98,7 +98,7 @@ func TestChange_isNotDoneWhileDelayedOrRefused(t *testing.T) {
 			}
 			delivered("default")
 			report(t, work, healthy...)
-			says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+			awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 
 			changed.Store(true)
 			testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
@@ -147,9 +147,9 @@ func TestMirror_keepsConditionsThatTheCacheLeavesOut(t *testing.T) {
 		a.Status = json.RawMessage(`{"conditions":[{"message":"theirs","type":"Theirs"}]}`)
 	})
 	report(t, f.work(app, cluster.Name), healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded Theirs PullDeliveryError")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded Theirs PullDeliveryError")
 	available(t, cluster, metav1.ConditionFalse)
-	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded Theirs PullDeliveryError ClusterUnreachableWarning")
+	awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded Theirs PullDeliveryError ClusterUnreachableWarning")
 	available(t, cluster, metav1.ConditionTrue)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded Theirs PullDeliveryError")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded Theirs PullDeliveryError")
 }

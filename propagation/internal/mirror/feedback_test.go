@@ -32,17 +32,17 @@ func TestStatus_followsTheReportsOfTheAgent(t *testing.T) {
 			start(t, Options{}, nil)
 			cluster := f.cluster().Name
 			app := f.app("guestbook", cluster, own)
-			says(t, app, "Unknown/Unknown@")
+			awaitStatus(t, app, "Unknown/Unknown@")
 			work := f.work(app, cluster)
 
 			report(t, work, "syncStatus", "")
 			report(t, work, "healthStatus", "Missing", "syncStatus", "OutOfSync", "syncRevision", "53e28ff2")
-			says(t, app, "Missing/OutOfSync@53e28ff2")
+			awaitStatus(t, app, "Missing/OutOfSync@53e28ff2")
 			report(t, work, "healthStatus", "Progressing", "syncStatus", "OutOfSync", "syncRevision", "53e28ff2",
 				"operationStatePhase", "Running", "operationStateStartedAt", "2036-11-20T09:30:00Z")
-			says(t, app, "Progressing/OutOfSync@53e28ff2 Running")
+			awaitStatus(t, app, "Progressing/OutOfSync@53e28ff2 Running")
 			report(t, work, healthy...)
-			s := says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+			s := awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 			if o := s.OperationState; o.Operation == nil || o.FinishedAt != "2036-11-20T09:31:00Z" || o.Message != "successfully synced" {
 				t.Errorf("operation is %+v", o)
 			}
@@ -50,12 +50,12 @@ func TestStatus_followsTheReportsOfTheAgent(t *testing.T) {
 			report(t, work, "healthStatus", "Degraded", "healthMessage", "crash loop", "syncStatus", "OutOfSync", "syncRevision", "new",
 				"operationStatePhase", "Failed", "operationStateStartedAt", "2036-11-20T10:00:00Z", "operationStateMessage", "one or more objects failed to apply",
 				"conditionSyncError", "Failed sync attempt to new")
-			s = says(t, app, "Degraded/OutOfSync@new Failed SyncError")
+			s = awaitStatus(t, app, "Degraded/OutOfSync@new Failed SyncError")
 			if s.Health.Message != "crash loop" || s.OperationState.FinishedAt != "" || s.Conditions[0].Message != "Failed sync attempt to new" {
 				t.Errorf("status is %+v", s)
 			}
 			report(t, work, healthy...)
-			s = says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+			s = awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 			if s.Health.Message != "" {
 				t.Errorf("the health message stayed: %s", s.Health.Message)
 			}
@@ -72,7 +72,7 @@ func TestStatus_keepsFieldsOfOtherWriters(t *testing.T) {
 	start(t, Options{}, nil)
 	cluster := f.cluster().Name
 	app := f.app("guestbook", cluster)
-	says(t, app, "Unknown/Unknown@")
+	awaitStatus(t, app, "Unknown/Unknown@")
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
 		a.Status = []byte(`{"conditions":[
 			{"type":"PullDeliveryWarning","message":"skip-reconcile","lastTransitionTime":"2026-11-20T08:00:00Z"},
@@ -82,7 +82,7 @@ func TestStatus_keepsFieldsOfOtherWriters(t *testing.T) {
 	})
 	work := f.work(app, cluster)
 	report(t, work, healthy...)
-	s := says(t, app, "Healthy/Synced@53e28ff2 Succeeded PullDeliveryWarning")
+	s := awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded PullDeliveryWarning")
 	if at := s.Conditions[0].LastTransitionTime.UTC().Format("15:04"); at != "08:00" {
 		t.Errorf("a condition of others got a new time: %s", at)
 	}
@@ -99,7 +99,7 @@ func TestStatus_keepsFieldsOfOtherWriters(t *testing.T) {
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
 		a.Status = []byte(`{"health":{"status":"Healthy"},"sync":{"status":"Unknown"}}`)
 	})
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
 // A client removes the state of the last operation when it requests the next one. The mirror does not restore
@@ -124,20 +124,20 @@ func removed(t *testing.T, o Options, meanwhile string) int64 {
 	other := f.app("probe", cluster)
 	work, probe := f.work(app, cluster), f.work(other, cluster)
 	report(t, work, healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
-	says(t, other, "Unknown/Unknown@")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, other, "Unknown/Unknown@")
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
 		a.Operation, a.Status = json.RawMessage(`{"sync":{"revision":"main"}}`), json.RawMessage(`{"health":{"status":"Healthy"}}`)
 	})
 	count := writes.Load()
 	report(t, work, without(healthy, "healthStatus")...)
 	report(t, probe, healthy...)
-	says(t, other, "Healthy/Synced@53e28ff2 Succeeded")
-	says(t, app, meanwhile)
+	awaitStatus(t, other, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, meanwhile)
 	const claim, later = "operation-1", "2036-11-20T09:40:00Z"
 	ask(t, app, work, claim, "kargo-controller")
 	report(t, work, append(without(healthy, "operationStateStartedAt"), "operationStateStartedAt", later, contract.FeedbackRequest, claim)...)
-	if s := says(t, app, "Healthy/Synced@53e28ff2 Succeeded"); s.operator() != "kargo-controller" || s.OperationState.StartedAt != later {
+	if s := awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded"); s.operator() != "kargo-controller" || s.OperationState.StartedAt != later {
 		t.Errorf("the operation is %+v", s.OperationState)
 	}
 	return writes.Load() - count - 1 // without the probe's write

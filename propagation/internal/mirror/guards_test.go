@@ -58,14 +58,14 @@ func TestWrite_isConditional(t *testing.T) {
 	}))
 	cluster := f.cluster()
 	app := f.app("guestbook", cluster.Name)
-	says(t, app, "Unknown/Unknown@")
+	awaitStatus(t, app, "Unknown/Unknown@")
 	work := f.work(app, cluster.Name)
 	report(t, work, healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	available(t, cluster, "False")
-	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+	awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { delete(a.Labels, contract.PullLabel) })
-	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded")
 	if blind.Load() > 0 || wide.Load() > 0 || patches.Load() < 4 {
 		t.Errorf("of %d patches %d are unconditional and %d not of the status alone", patches.Load(), blind.Load(), wide.Load())
 	}
@@ -140,7 +140,7 @@ func TestStaleCache_losesNoWriteOfOthers(t *testing.T) {
 				}
 				return nil
 			})
-			if s := says(t, now, c.want); s.Conditions[0].Message != "of another controller" {
+			if s := awaitStatus(t, now, c.want); s.Conditions[0].Message != "of another controller" {
 				t.Errorf("%s: conditions are %+v", c.reason, s.Conditions)
 			}
 			if conflicts.Load() == 0 {
@@ -170,7 +170,7 @@ func TestRetry_followsAnOutageOfAnyLength(t *testing.T) {
 	cluster := f.cluster().Name
 	app := f.app("guestbook", cluster)
 	report(t, f.work(app, cluster), healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	if n := left.Load(); n >= 0 {
 		t.Errorf("written with %d failures to come", n)
 	}

@@ -39,10 +39,10 @@ func TestMetrics_countUnreachableClustersAndFeedback(t *testing.T) {
 	cluster := f.cluster()
 	app := f.app("guestbook", cluster.Name)
 	work := f.work(app, cluster.Name)
-	says(t, app, "Unknown/Unknown@")
+	awaitStatus(t, app, "Unknown/Unknown@")
 	_, before := measured(t)
 	report(t, work, healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	expect := func(stale float64, timed uint64) {
 		t.Helper()
 		testkit.Eventually(t, "the metrics", func() error {
@@ -54,7 +54,7 @@ func TestMetrics_countUnreachableClustersAndFeedback(t *testing.T) {
 	}
 	expect(0, before+1)
 	available(t, cluster, metav1.ConditionUnknown)
-	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+	awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
 	expect(1, before+1) // a lost cluster is no feedback
 	available(t, cluster, metav1.ConditionTrue)
 	expect(0, before+1)
@@ -84,7 +84,7 @@ func TestMetrics_showTheOldestComparison(t *testing.T) {
 	cluster := f.cluster()
 	app := f.app("guestbook", cluster.Name)
 	work := f.work(app, cluster.Name)
-	says(t, app, "Unknown/Unknown@")
+	awaitStatus(t, app, "Unknown/Unknown@")
 
 	var passed atomic.Int64
 	clock := comparing.Load()
@@ -105,7 +105,7 @@ func TestMetrics_showTheOldestComparison(t *testing.T) {
 		t.Errorf("a cluster without a comparison counts with %v s", s)
 	}
 	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	expect("the first comparison", false)
 
 	passed.Add(int64(2 * time.Hour))
@@ -121,7 +121,7 @@ func TestMetrics_showTheOldestComparison(t *testing.T) {
 	available(t, cluster, metav1.ConditionUnknown)
 	expect("no age for an unavailable cluster", false)
 	available(t, cluster, metav1.ConditionTrue)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	passed.Add(int64(2 * time.Hour))
 	expect("an age since the cluster has returned", true)
 	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:43:00Z")...)

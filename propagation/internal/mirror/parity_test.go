@@ -31,19 +31,19 @@ func TestStatus_showsTheRevisions(t *testing.T) {
 		"healthStatus", "Healthy", "syncStatus", "Synced", "syncRevisions0", "a", "syncRevisions1", "b",
 		"operationStateSyncRevisions0", "a", "operationStateSyncRevisions1", "before",
 	})...)
-	s := says(t, app, "Healthy/Synced@ Succeeded")
+	s := awaitStatus(t, app, "Healthy/Synced@ Succeeded")
 	if result := s.OperationState.SyncResult; !slices.Equal(s.Sync.Revisions, []string{"a", "b"}) ||
 		!slices.Equal(result.Revisions, []string{"a", "before"}) || result.Revision == nil || *result.Revision != "" {
 		t.Errorf("status is %+v", s)
 	}
 
 	report(t, work, slices.Concat(operation, []string{"healthStatus", "Healthy", "syncStatus", "Unknown"})...)
-	if s = says(t, app, "Unknown/Unknown@ Succeeded"); !slices.Equal(s.Sync.Revisions, []string{"a", "b"}) {
+	if s = awaitStatus(t, app, "Unknown/Unknown@ Succeeded"); !slices.Equal(s.Sync.Revisions, []string{"a", "b"}) {
 		t.Errorf("a comparison that failed took the revisions: %+v", s)
 	}
 
 	report(t, work, slices.Concat(healthy, []string{"operationStateSyncRevision", "before"})...)
-	s = says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	s = awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	if result := s.OperationState.SyncResult; len(s.Sync.Revisions) > 0 || len(result.Revisions) > 0 || *result.Revision != "before" {
 		t.Errorf("status is %+v", s)
 	}
@@ -58,12 +58,12 @@ func TestStatus_namesTheFirstFailingResource(t *testing.T) {
 	work := f.work(app, cluster)
 	report(t, work, "healthStatus", "Degraded", "syncStatus", "Synced", "syncRevision", "r",
 		"resourceDegradedKind", "Deployment", "resourceDegradedName", "ui", "resourceDegradedMessage", "no such image")
-	s := says(t, app, "Degraded/Synced@r DegradedResourceWarning")
+	s := awaitStatus(t, app, "Degraded/Synced@r DegradedResourceWarning")
 	if m := s.Conditions[0].Message; m != "Deployment ui: no such image" {
 		t.Errorf("the condition is %q", m)
 	}
 	report(t, work, healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
 // The time of the managed cluster's last comparison costs no separate write, except for the first

@@ -92,7 +92,7 @@ func TestRandomSteps_endWithTheLastReports(t *testing.T) {
 	f.stop()
 	writes, _ := start(t, Options{}, nil)
 	probe := f.app("probe", f.clusters[0].Name)
-	says(t, probe, "Unknown/Unknown@")
+	awaitStatus(t, probe, "Unknown/Unknown@")
 	if n := writes.Load(); n != 1 {
 		t.Errorf("%d writes after a restart, want the probe's: what was right was written again", n)
 	}

@@ -41,11 +41,11 @@ func TestRendered_isNotMirrored(t *testing.T) {
 	start(t, Options{}, nil)
 	own := f.work(pulled, cluster.Name)
 	report(t, own, healthy...)
-	says(t, pulled, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, pulled, "Healthy/Synced@53e28ff2 Succeeded")
 	progressing := slices.Clone(healthy)
 	progressing[1] = "Progressing"
 	report(t, own, progressing...)
-	says(t, pulled, "Progressing/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, pulled, "Progressing/Synced@53e28ff2 Succeeded")
 	if s := statusOf(t, waiting); s.Health.Status == "Degraded" || s.Sync.Status == "OutOfSync" {
 		t.Errorf("the disguised work speaks for %s: %s", waiting.Name, s.short())
 	}

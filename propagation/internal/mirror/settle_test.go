@@ -47,13 +47,13 @@ func TestStatus_fillsTransientGaps(t *testing.T) {
 	work, probeWork := f.work(app, cluster), f.work(probe, cluster)
 	report(t, work, healthy...)
 	report(t, probeWork, healthy...)
-	says(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
-	before := says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
+	before := awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	version, count := stored(t, app).ResourceVersion, writes.Load()
 
 	report(t, work, without(healthy, "operationStatePhase", "operationStateStartedAt", "operationStateFinishedAt", "operationStateMessage")...)
 	report(t, probeWork, "healthStatus", "Degraded", "syncStatus", "Synced", "syncRevision", "53e28ff2")
-	after := says(t, probe, "Degraded/Synced@53e28ff2 Succeeded")
+	after := awaitStatus(t, probe, "Degraded/Synced@53e28ff2 Succeeded")
 	if after.OperationState.FinishedAt != before.OperationState.FinishedAt {
 		t.Errorf("operation changed: %+v", after.OperationState)
 	}
@@ -63,12 +63,12 @@ func TestStatus_fillsTransientGaps(t *testing.T) {
 
 	report(t, work, "healthStatus", "Healthy", "syncStatus", "Unknown", "syncRevision", "", "operationStatePhase", "Succeeded",
 		"operationStateStartedAt", "2036-11-20T09:30:00Z", "conditionComparisonError", "app path does not exist")
-	s := says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ComparisonError")
+	s := awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded ComparisonError")
 	if s.Health.Message != "Argo CD could not compare it with its source; health before that: Healthy" {
 		t.Errorf("health message is %q", s.Health.Message)
 	}
 	report(t, work, healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
 // The managed cluster's clock may be wrong by years. A value that is missing for a moment stays on the hub.
@@ -82,9 +82,9 @@ func TestStatus_ignoresTheClockOfTheCluster(t *testing.T) {
 			app := f.app("guestbook", from)
 			old := f.work(app, from)
 			report(t, old, "healthStatus", "Healthy", "syncStatus", "Synced", "syncRevision", "a", "operationStatePhase", "Succeeded", "operationStateStartedAt", started)
-			says(t, app, "Healthy/Synced@a Succeeded")
+			awaitStatus(t, app, "Healthy/Synced@a Succeeded")
 			report(t, old, "healthStatus", "Progressing", "syncStatus", "Synced", "syncRevision", "b")
-			if s := says(t, app, "Progressing/Synced@b Succeeded"); s.OperationState.StartedAt != started {
+			if s := awaitStatus(t, app, "Progressing/Synced@b Succeeded"); s.OperationState.StartedAt != started {
 				t.Errorf("operation is %+v", s.OperationState)
 			}
 
@@ -93,7 +93,7 @@ func TestStatus_ignoresTheClockOfTheCluster(t *testing.T) {
 			next := f.work(app, to)
 			report(t, next, "healthStatus", "Missing", "syncStatus", "OutOfSync", "syncRevision", "b")
 			start(t, Options{}, nil)
-			says(t, app, "Missing/OutOfSync@b")
+			awaitStatus(t, app, "Missing/OutOfSync@b")
 		})
 	}
 }
@@ -116,7 +116,7 @@ func showsTerminatingUntilItsEnd(t *testing.T, results int) {
 	work := f.work(app, cluster)
 	running := []string{"healthStatus", "Progressing", "syncStatus", "OutOfSync", "syncRevision", "a", "operationStatePhase", "Running", "operationStateStartedAt", "2036-11-20T09:30:00Z"}
 	report(t, work, running...)
-	says(t, app, "Progressing/OutOfSync@a Running")
+	awaitStatus(t, app, "Progressing/OutOfSync@a Running")
 	const result = `{"group":"apps","kind":"Deployment","message":"former","name":"web","namespace":"guestbook","status":"SyncFailed","version":"v1"}`
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
 		a.Status = []byte(`{"health":{"status":"Progressing"},"sync":{"status":"OutOfSync","revision":"a"},
@@ -131,15 +131,15 @@ func showsTerminatingUntilItsEnd(t *testing.T, results int) {
 		}
 		return nil
 	})
-	says(t, app, "Progressing/OutOfSync@a Terminating")
+	awaitStatus(t, app, "Progressing/OutOfSync@a Terminating")
 	report(t, work, "healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "a", "operationStatePhase", "Failed",
 		"operationStateStartedAt", "2036-11-20T09:30:00Z", "operationStateFinishedAt", "2036-11-20T09:40:00Z", "operationStateMessage", "Operation terminated")
-	says(t, app, "Degraded/OutOfSync@a Failed")
+	awaitStatus(t, app, "Degraded/OutOfSync@a Failed")
 
 	// The next operation inherits nothing from the last one.
 	report(t, work, "healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "a", "operationStatePhase", "Running", "operationStateStartedAt", "2036-11-20T10:00:00Z",
 		contract.FeedbackOperationRevision, "b")
-	says(t, app, "Degraded/OutOfSync@a Running")
+	awaitStatus(t, app, "Degraded/OutOfSync@a Running")
 	var state struct{ OperationState map[string]any }
 	decode(t, stored(t, app).Status, &state)
 	want := map[string]any{
@@ -161,21 +161,21 @@ func TestFirstStatus_isTheClusters(t *testing.T) {
 	app, probe := f.app("guestbook", cluster), f.app("probe", cluster)
 	work, probeWork := f.work(app, cluster), f.work(probe, cluster)
 	report(t, probeWork, healthy...)
-	says(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
 	if n := writes.Load(); n != 1 {
 		t.Errorf("%d writes where the probe needs 1: something was said about the silent one", n)
 	}
 	report(t, work, healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 
 	wrong := f.app("wrong", cluster)
 	testkit.Edit(t, hub.client, wrong, func(a *argocd.Application) { a.Status = []byte(`{"health":{"status":"Healthy"}}`) })
-	says(t, wrong, "Unknown/Unknown@")
+	awaitStatus(t, wrong, "Unknown/Unknown@")
 
 	stop()
 	late := f.app("late", cluster)
 	start(t, Options{InitialStatusTimeout: time.Millisecond}, nil)
-	says(t, late, "Unknown/Unknown@")
+	awaitStatus(t, late, "Unknown/Unknown@")
 }
 
 // While a large fleet is being delivered, its Applications are not shown as Unknown, because these writes

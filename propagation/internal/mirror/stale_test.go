@@ -36,29 +36,29 @@ func TestUnreachable_isShownUntilTheClusterReturns(t *testing.T) {
 	report(t, f.work(second, cluster.Name), healthy...)
 	report(t, f.work(elsewhere, other.Name), healthy...)
 	const fine = "Healthy/Synced@53e28ff2 Succeeded"
-	says(t, app, fine)
-	says(t, second, fine)
-	says(t, elsewhere, fine)
+	awaitStatus(t, app, fine)
+	awaitStatus(t, second, fine)
+	awaitStatus(t, elsewhere, fine)
 	version := stored(t, elsewhere).ResourceVersion
 
 	for _, away := range []metav1.ConditionStatus{metav1.ConditionUnknown, metav1.ConditionFalse} {
 		available(t, cluster, away)
-		s := says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
-		says(t, second, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+		s := awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+		awaitStatus(t, second, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
 		for _, part := range []string{cluster.Name, "not available since 20", "as the test says", "last report 20", "health Healthy, sync Synced at 53e28ff2, operation Succeeded"} {
 			if !strings.Contains(s.Conditions[0].Message, part) {
 				t.Errorf("the condition does not say %q: %s", part, s.Conditions[0].Message)
 			}
 		}
 		available(t, cluster, metav1.ConditionTrue)
-		says(t, app, fine)
-		says(t, second, fine)
+		awaitStatus(t, app, fine)
+		awaitStatus(t, second, fine)
 	}
 
 	if err := hub.client.Delete(context.Background(), cluster); err != nil {
 		t.Fatal(err)
 	}
-	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+	awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
 	if now := stored(t, elsewhere); now.ResourceVersion != version {
 		t.Error("an Application on another cluster was written to")
 	}
@@ -74,17 +74,17 @@ func TestChange_isProgressingUntilApplied(t *testing.T) {
 	app, probe := f.app("guestbook", cluster), f.app("probe", cluster)
 	work, probeWork := f.work(app, cluster), f.work(probe, cluster)
 	report(t, work, healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
-	says(t, probe, "Unknown/Unknown@")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, probe, "Unknown/Unknown@")
 	count := writes.Load()
 
 	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { spec(w, "2") })
 	report(t, probeWork, healthy...)
-	says(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
 	report(t, work, healthy...) // applied within the grace
 	report(t, probeWork, without(healthy, "healthStatus")...)
-	says(t, probe, "Unknown/Synced@53e28ff2 Succeeded")
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, probe, "Unknown/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	if n := writes.Load() - count; n != 2 {
 		t.Errorf("%d writes where the probe needs 2: a passing state was written", n)
 	}
@@ -92,12 +92,12 @@ func TestChange_isProgressingUntilApplied(t *testing.T) {
 	stop()
 	start(t, Options{ApplyGrace: time.Millisecond}, nil)
 	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { spec(w, "3") })
-	s := says(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
+	s := awaitStatus(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
 	if !strings.Contains(s.Health.Message, cluster+" has not reported on the last change yet") {
 		t.Errorf("health message is %q", s.Health.Message)
 	}
 	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 
 	// The removal of an operation from the work is a new generation, but no change.
 	version := stored(t, app).ResourceVersion
@@ -106,7 +106,7 @@ func TestChange_isProgressingUntilApplied(t *testing.T) {
 		spec(w, "3 without operation")
 	})
 	report(t, probeWork, healthy...)
-	says(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
 	if stored(t, app).ResourceVersion != version {
 		t.Errorf("a new generation alone changed the status: %s", statusOf(t, app).short())
 	}
@@ -142,18 +142,18 @@ func TestChange_isNotRevertedByAnEarlierReport(t *testing.T) {
 			app := f.app("guestbook", cluster.Name)
 			work := f.work(app, cluster.Name)
 			report(t, work, healthy...)
-			says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+			awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 
 			changed.Store(true)
 			testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { spec(w, "2") })
-			says(t, app, pending)
+			awaitStatus(t, app, pending)
 			if c.refused {
 				refused(t, work)
-				says(t, app, "Unknown/OutOfSync@53e28ff2 Succeeded ApplyFailedError")
+				awaitStatus(t, app, "Unknown/OutOfSync@53e28ff2 Succeeded ApplyFailedError")
 			}
 			if c.lost {
 				available(t, cluster, metav1.ConditionUnknown)
-				says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+				awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
 			}
 			applied(t, work)
 			if c.lost {
@@ -167,7 +167,7 @@ func TestChange_isNotRevertedByAnEarlierReport(t *testing.T) {
 			}
 			probe := f.app("probe", cluster.Name)
 			report(t, f.work(probe, cluster.Name), "healthStatus", "Missing", "syncStatus", "OutOfSync")
-			says(t, probe, "Missing/OutOfSync@")
+			awaitStatus(t, probe, "Missing/OutOfSync@")
 			testkit.EditStatus(t, hub.client, work, func(w *workv1.ManifestWork) { // an update without a new report
 				meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{Type: workv1.WorkAvailable, Status: metav1.ConditionTrue, Reason: "Test"})
 			})
@@ -196,11 +196,11 @@ func TestChange_endsItsWaitWithoutAReport(t *testing.T) {
 	app := f.app("guestbook", cluster)
 	work := f.work(app, cluster)
 	report(t, work, healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { spec(w, "2") })
-	says(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
 	applied(t, work)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
 func factsOf(work types.UID, health string) status.WorkStatus {
@@ -221,12 +221,12 @@ func TestApplyFailure_reportsTheMessageOfTheAgent(t *testing.T) {
 	app := f.app("guestbook", cluster)
 	work := f.work(app, cluster)
 	report(t, work, healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	refused(t, work)
-	s := says(t, app, "Unknown/OutOfSync@53e28ff2 Succeeded ApplyFailedError")
+	s := awaitStatus(t, app, "Unknown/OutOfSync@53e28ff2 Succeeded ApplyFailedError")
 	if !strings.Contains(s.Conditions[0].Message, "Namespace guestbook: Failed to apply manifest: namespaces is forbidden") {
 		t.Errorf("condition says %q", s.Conditions[0].Message)
 	}
 	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }

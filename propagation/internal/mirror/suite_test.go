@@ -354,8 +354,8 @@ func statusOf(t testing.TB, app *argocd.Application) *hubStatus {
 	return s
 }
 
-// says waits until the Application's status, in short form, is want.
-func says(t testing.TB, app *argocd.Application, want string) *hubStatus {
+// awaitStatus waits until the Application's status, in short form, is want.
+func awaitStatus(t testing.TB, app *argocd.Application, want string) *hubStatus {
 	t.Helper()
 	var s *hubStatus
 	testkit.Eventually(t, "status "+want+" of "+app.Name, func() error {

@@ -57,12 +57,12 @@ func TestChange_isNotDoneBeforeItsDelivery(t *testing.T) {
 	work := f.work(app, cluster)
 	writeSpec(t, app, work)
 	report(t, work, healthy...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 
 	changed.Store(true)
 	project(t, app, "other")
 	const undelivered = "Healthy/OutOfSync@53e28ff2 Succeeded ChangeUndeliveredWarning"
-	if s := says(t, app, undelivered); !strings.Contains(s.Conditions[0].Message, "not delivered") {
+	if s := awaitStatus(t, app, undelivered); !strings.Contains(s.Conditions[0].Message, "not delivered") {
 		t.Errorf("the condition says %q", s.Conditions[0].Message)
 	}
 	version := stored(t, app).ResourceVersion
@@ -71,13 +71,13 @@ func TestChange_isNotDoneBeforeItsDelivery(t *testing.T) {
 	writes, _ := start(t, options, watched)
 	probe := f.app("probe", cluster)
 	report(t, f.work(probe, cluster), "healthStatus", "Missing", "syncStatus", "OutOfSync")
-	says(t, probe, "Missing/OutOfSync@")
+	awaitStatus(t, probe, "Missing/OutOfSync@")
 	if n := writes.Load(); n > 2 || stored(t, app).ResourceVersion != version {
 		t.Errorf("%d writes after a restart where the probe needs 2 at most: %s", n, statusOf(t, app).short())
 	}
 
 	writeSpec(t, app, work)
-	says(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
 	applied(t, work)
 	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...) // still the same report
 	if synced.Load() {
@@ -85,7 +85,7 @@ func TestChange_isNotDoneBeforeItsDelivery(t *testing.T) {
 	}
 	changed.Store(false)
 	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:41:00Z")...)
-	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
 // A change that is reverted, or delivered at once, leaves no condition.
@@ -98,19 +98,19 @@ func TestChange_leavesNoConditionOnceDelivered(t *testing.T) {
 	writeSpec(t, app, work)
 	report(t, work, healthy...)
 	const fine = "Healthy/Synced@53e28ff2 Succeeded"
-	says(t, app, fine)
+	awaitStatus(t, app, fine)
 	before := stored(t, app).Spec
 	project(t, app, "other")
-	says(t, app, "Healthy/OutOfSync@53e28ff2 Succeeded ChangeUndeliveredWarning")
+	awaitStatus(t, app, "Healthy/OutOfSync@53e28ff2 Succeeded ChangeUndeliveredWarning")
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { a.Spec = before })
-	says(t, app, fine)
+	awaitStatus(t, app, fine)
 
 	stop()
 	writes, _ := start(t, Options{ApplyGrace: time.Hour, CompareGrace: time.Hour}, nil)
 	project(t, app, "another")
 	writeSpec(t, app, work)
 	report(t, work, without(healthy, "healthStatus")...)
-	says(t, app, "Unknown/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, app, "Unknown/Synced@53e28ff2 Succeeded")
 	if n := writes.Load(); n != 1 {
 		t.Errorf("%d writes: a change that was delivered at once was shown as missing", n)
 	}
@@ -119,5 +119,5 @@ func TestChange_leavesNoConditionOnceDelivered(t *testing.T) {
 	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { delete(w.Annotations, contract.ApplicationSpecAnnotation) })
 	project(t, app, "last")
 	report(t, work, healthy...)
-	says(t, app, fine)
+	awaitStatus(t, app, fine)
 }

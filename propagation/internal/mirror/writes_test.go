@@ -74,7 +74,7 @@ func TestRetry_repeatsEveryFailedWrite(t *testing.T) {
 			cluster := f.cluster()
 			app := f.app("guestbook", cluster.Name)
 			report(t, f.work(app, cluster.Name), healthy...)
-			says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+			awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 		})
 	}
 }
@@ -146,7 +146,7 @@ func TestWrite_happensOnceForEachChange(t *testing.T) {
 	}
 	writes, stop := start(t, Options{}, nil)
 	for _, app := range apps {
-		says(t, app, "Unknown/Unknown@")
+		awaitStatus(t, app, "Unknown/Unknown@")
 	}
 	if n := writes.Swap(0); n != size {
 		t.Errorf("%d writes for %d first statuses", n, size)
@@ -155,7 +155,7 @@ func TestWrite_happensOnceForEachChange(t *testing.T) {
 		report(t, work, healthy...)
 	}
 	for _, app := range apps {
-		says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+		awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	}
 	// A conflict needs one more write, because the cache may be behind the last write.
 	if n := writes.Load(); n < size || n > size+size/10 {
@@ -165,9 +165,9 @@ func TestWrite_happensOnceForEachChange(t *testing.T) {
 
 	writes, _ = start(t, Options{}, nil)
 	probe := f.app("probe", cluster)
-	says(t, probe, "Unknown/Unknown@")
+	awaitStatus(t, probe, "Unknown/Unknown@")
 	report(t, f.work(probe, cluster), healthy...)
-	says(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
+	awaitStatus(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
 	if n := writes.Load(); n > 3 {
 		t.Errorf("a settled hub was written to: %d requests where the probe needs 2", n)
 	}

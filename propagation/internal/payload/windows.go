@@ -99,19 +99,19 @@ func clustersFor(patterns []string, cluster string) []string {
 // Windowed reports whether a sync window of an AppProject selects an Application on its managed
 // cluster, by the rules of Argo CD (SyncWindows.Matches). A malformed spec has no windows.
 func Windowed(project json.RawMessage, app *argocd.Application) bool {
-	return slices.ContainsFunc(windowsOf(project, app), func(w windowOf) bool { return w.there })
+	return slices.ContainsFunc(windowsOf(project, app), func(w windowOf) bool { return w.onCluster })
 }
 
 // WindowEscaped reports whether a sync window of a delivered AppProject selects an Application on
 // the hub, but not on its managed cluster. The cause is an annotation that names another
 // destination there.
 func WindowEscaped(project json.RawMessage, app *argocd.Application) bool {
-	return slices.ContainsFunc(windowsOf(project, app), func(w windowOf) bool { return w.hub && !w.there })
+	return slices.ContainsFunc(windowsOf(project, app), func(w windowOf) bool { return w.hub && !w.onCluster })
 }
 
 // windowOf has two results for a window. hub is true if the window selects an Application with its
 // managed cluster as the destination. there is true if it selects the Application on that cluster.
-type windowOf struct{ hub, there bool }
+type windowOf struct{ hub, onCluster bool }
 
 func windowsOf(project json.RawMessage, app *argocd.Application) []windowOf {
 	var p struct {
@@ -137,8 +137,8 @@ func windowsOf(project json.RawMessage, app *argocd.Application) []windowOf {
 			continue
 		}
 		found = append(found, windowOf{
-			hub:   hub.selects(app.Name, s.Destination.Namespace, cluster, contract.RegisteredServer(cluster)),
-			there: existing.selects(app.Name, s.Destination.Namespace, name, server),
+			hub:       hub.selects(app.Name, s.Destination.Namespace, cluster, contract.RegisteredServer(cluster)),
+			onCluster: existing.selects(app.Name, s.Destination.Namespace, name, server),
 		})
 	}
 	return found

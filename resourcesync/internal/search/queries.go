@@ -49,7 +49,7 @@ func (c *Client) Applications(ctx context.Context, clusters []string, last Diges
 	if len(clusters) == 0 {
 		return &Result{}, nil // an empty filter would mean all clusters
 	}
-	r, err := c.search(ctx, searchQuery, applications(filter{Property: "cluster", Values: guard(clusters)}), last)
+	r, err := c.search(ctx, searchQuery, applications(filter{Property: "cluster", Values: withWildcard(clusters)}), last)
 	if err != nil || r.Unchanged {
 		return r, err
 	}
@@ -111,10 +111,10 @@ func unchanged(body []byte, last Digest) *Result {
 	return r
 }
 
-// guard replaces the last letter of a cluster's name "application" by a wildcard. Any filter value of
+// withWildcard replaces the last letter of a cluster's name "application" by a wildcard. Any filter value of
 // that name makes the server follow relations three levels deep. The wildcard keeps it at one, and
 // hardly matches another cluster.
-func guard(clusters []string) []string {
+func withWildcard(clusters []string) []string {
 	for i, name := range clusters {
 		if strings.EqualFold(name, "application") {
 			out := append([]string(nil), clusters...)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// away is how long a change of the CA also waits for agents that are not connected while their
+	// longestWait is how long a change of the CA also waits for agents that are not connected while their
 	// cluster is available. They may just be restarting.
 	longestWait = 10 * time.Minute
 )

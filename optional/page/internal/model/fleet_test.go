@@ -22,8 +22,8 @@ var (
 
 func later(intervals int) time.Time { return start.Add(time.Duration(intervals) * Interval) }
 
-// says returns the Applications of an overview, one in a line.
-func says(o *Overview) (words []string) {
+// shows returns the Applications of an overview, one in a line.
+func shows(o *Overview) (words []string) {
 	for _, s := range o.Sets {
 		for _, a := range s.Rows {
 			words = append(words, fmt.Sprintf("%s/%s %s on %s", s.Key.Name, a.Name, a.Health, a.Cluster))
@@ -53,7 +53,7 @@ func TestFleet_followsTheApplications(t *testing.T) {
 	} {
 		step.do()
 		o := f.View(later(i)).Overview(everything)
-		if diff := cmp.Diff(step.want, says(o)); diff != "" {
+		if diff := cmp.Diff(step.want, shows(o)); diff != "" {
 			t.Errorf("%s: %s", step.why, diff)
 		}
 	}
@@ -90,7 +90,7 @@ func TestView_isSharedWithinASecond(t *testing.T) {
 		t.Error("viewers with the same rights do not share, or others do")
 	}
 	if o := next.Overview(Rights{Namespaces: []string{"other"}}); len(o.Sets) != 0 || o.Total.Applications != 0 {
-		t.Errorf("a namespace that is not allowed is shown: %v", says(o))
+		t.Errorf("a namespace that is not allowed is shown: %v", shows(o))
 	}
 }
 

@@ -118,12 +118,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // own status shows that.
 func (r *Reconciler) mark(ctx context.Context, w *metav1.PartialObjectMetadata, cluster status.Cluster) error {
 	_, marked := w.Annotations[clusterUnreachableAnnotation]
-	away := !cluster.Available && !cluster.Since.IsZero()
-	if marked == away {
+	unreachable := !cluster.Available && !cluster.Since.IsZero()
+	if marked == unreachable {
 		return nil
 	}
 	var value any // null removes
-	if away {
+	if unreachable {
 		value = cluster.Since.UTC().Format(time.RFC3339)
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{clusterUnreachableAnnotation: value}}})

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// besidePeriod is how often the other Deployment is read. Both work until it is observed.
-	besidePeriod = 30 * time.Second
+	// conflictPeriod is how often the other Deployment is read. Both work until it is observed.
+	conflictPeriod = 30 * time.Second
 	// switchName is the ConfigMap, next to the Deployment, in which RHACM turns its controllers off
 	// by switchKey. Their pods continue to run.
 	switchName, switchKey = "multicluster-integrations-config", "pullModel.basic.disabled"
@@ -30,10 +30,10 @@ const (
 	partOfLabel, partOf = "app.kubernetes.io/part-of", "multicluster-integrations"
 )
 
-var errBeside = errors.New("does the same work")
+var errConflictingDeployment = errors.New("does the same work")
 
-// parseBeside parses the Deployment in a value of --conflicting-deployment.
-func parseBeside(value string) (client.ObjectKey, error) {
+// parseConflictingDeployment parses the Deployment in a value of --conflicting-deployment.
+func parseConflictingDeployment(value string) (client.ObjectKey, error) {
 	namespace, name, ok := strings.Cut(value, "/")
 	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
 		return client.ObjectKey{}, fmt.Errorf("--conflicting-deployment %q: want the namespace and name of a Deployment, namespace/name", value)
@@ -41,9 +41,9 @@ func parseBeside(value string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
-// beside stops a binary while a Deployment of another project does the same work. Each of them
+// conflictingDeployment stops a binary while a Deployment of another project does the same work. Each of them
 // would revert the writes of the other.
-type beside struct {
+type conflictingDeployment struct {
 	client  client.Reader
 	key     client.ObjectKey
 	program string
@@ -51,14 +51,14 @@ type beside struct {
 	period  time.Duration
 }
 
-var _ manager.LeaderElectionRunnable = &beside{}
+var _ manager.LeaderElectionRunnable = &conflictingDeployment{}
 
-// newBeside returns nil if no Deployment has to be checked.
-func newBeside(env *Env) (*beside, error) {
+// newConflictingDeployment returns nil if no Deployment has to be checked.
+func newConflictingDeployment(env *Env) (*conflictingDeployment, error) {
 	if env.Options.ConflictingDeployment == "" {
 		return nil, nil //nolint:nilnil // without the flag there is nothing to check, which is not an error
 	}
-	key, err := parseBeside(env.Options.ConflictingDeployment)
+	key, err := parseConflictingDeployment(env.Options.ConflictingDeployment)
 	if err != nil {
 		return nil, err
 	}
@@ -66,14 +66,14 @@ func newBeside(env *Env) (*beside, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for Deployment %s: %w", key, err)
 	}
-	return &beside{client: c, key: key, program: env.Program.Name, log: env.Log.WithName("beside"), period: besidePeriod}, nil
+	return &conflictingDeployment{client: c, key: key, program: env.Program.Name, log: env.Log.WithName("beside"), period: conflictPeriod}, nil
 }
 
 // NeedLeaderElection returns false, because a standby must not take over either.
-func (b *beside) NeedLeaderElection() bool { return false }
+func (b *conflictingDeployment) NeedLeaderElection() bool { return false }
 
 // Start returns an error once the other Deployment is running again.
-func (b *beside) Start(ctx context.Context) error {
+func (b *conflictingDeployment) Start(ctx context.Context) error {
 	tick := time.NewTicker(b.period)
 	defer tick.Stop()
 	for {
@@ -83,7 +83,7 @@ func (b *beside) Start(ctx context.Context) error {
 		case <-tick.C:
 		}
 		switch err := b.check(ctx); {
-		case errors.Is(err, errBeside):
+		case errors.Is(err, errConflictingDeployment):
 			return err
 		case err != nil && ctx.Err() == nil:
 			b.log.Error(err, "cannot check whether the Deployment of --conflicting-deployment runs")
@@ -92,7 +92,7 @@ func (b *beside) Start(ctx context.Context) error {
 }
 
 // check returns an error if the other Deployment is running or cannot be read.
-func (b *beside) check(ctx context.Context) error {
+func (b *conflictingDeployment) check(ctx context.Context) error {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("apps/v1")
 	o.SetKind("Deployment")
@@ -112,12 +112,12 @@ func (b *beside) check(ctx context.Context) error {
 		return err
 	}
 	return fmt.Errorf("%s stops while Deployment %s runs, which %w: set %s: \"true\" in ConfigMap %s/%s, or remove --conflicting-deployment if it is something else",
-		b.program, b.key, errBeside, switchKey, b.key.Namespace, switchName)
+		b.program, b.key, errConflictingDeployment, switchKey, b.key.Namespace, switchName)
 }
 
 // isSwitchedOff reports whether the other Deployment's controllers are turned off although its pods
 // are running.
-func (b *beside) isSwitchedOff(ctx context.Context) (bool, error) {
+func (b *conflictingDeployment) isSwitchedOff(ctx context.Context) (bool, error) {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("v1")
 	o.SetKind("ConfigMap")

@@ -44,9 +44,9 @@ func deployment(t *testing.T, c client.Client, labels map[string]string, replica
 	return d
 }
 
-func guard(t *testing.T, config *rest.Config, name string) *beside {
+func guard(t *testing.T, config *rest.Config, name string) *conflictingDeployment {
 	t.Helper()
-	b, err := newBeside(&Env{Program: program, Config: config, Options: Options{ConflictingDeployment: name}})
+	b, err := newConflictingDeployment(&Env{Program: program, Config: config, Options: Options{ConflictingDeployment: name}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestConflictingDeployment_isRefusedWhileItRuns(t *testing.T) {
 			}
 			b := guard(t, config, d.Namespace+"/"+d.Name)
 			err := b.check(t.Context())
-			if errors.Is(err, errBeside) != tc.refused || err != nil && !tc.refused {
+			if errors.Is(err, errConflictingDeployment) != tc.refused || err != nil && !tc.refused {
 				t.Fatalf("%s: got %v", tc.reason, err)
 			}
 			if tc.refused && !strings.Contains(err.Error(), "Deployment "+d.Namespace+"/"+d.Name) {
@@ -128,7 +128,7 @@ func TestConflictingDeployment_stopsIfItReturns(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- b.Start(ctx) }()
 	testkit.Edit(t, c, d, func(d *appsv1.Deployment) { *d.Spec.Replicas = 1 })
-	if err := <-stopped; !errors.Is(err, errBeside) {
+	if err := <-stopped; !errors.Is(err, errConflictingDeployment) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -151,7 +151,7 @@ func TestConflictingDeployment_stopsIfItIsSwitchedOn(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- b.Start(ctx) }()
 	testkit.Edit(t, c, off, func(o *corev1.ConfigMap) { delete(o.Data, switchKey) })
-	if err := <-stopped; !errors.Is(err, errBeside) {
+	if err := <-stopped; !errors.Is(err, errConflictingDeployment) {
 		t.Errorf("got %v", err)
 	}
 }
