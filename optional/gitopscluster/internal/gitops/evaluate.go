@@ -62,8 +62,15 @@ type found struct {
 	secrets map[string]*corev1.Secret
 	rivals  map[string]string
 	// held are the clusters that the GitOpsCluster holds according to the Secrets. agentOnly are the
-	// clusters that have its agent and no Secret of ours, because another writer has registered them.
+	// clusters that have its agent and that it does not hold. Another writer, another GitOpsCluster, or
+	// --register=all has registered them.
 	held, agentOnly map[string]bool
+}
+
+// withoutSecret reports whether a cluster has only the agent of the GitOpsCluster and is no longer selected.
+// The GitOpsCluster then does not become a holder of its Secret.
+func (f found) withoutSecret(cluster string) bool {
+	return f.agentOnly[cluster] && f.selected[cluster] == nil
 }
 
 // existing returns the clusters that have a Secret or an agent because of the GitOpsCluster.
@@ -185,7 +192,7 @@ func (h hubReader) observeSecrets(ctx context.Context, o *v1beta1.GitOpsCluster,
 	return nil
 }
 
-// lookAtAgents reads which of the clusters with an agent of the GitOpsCluster have no Secret of ours. If
+// observeAgents reads which of the clusters with an agent of the GitOpsCluster it does not hold. If
 // the ManagedCluster is being deleted or is not accepted any more, the agent leaves at once, as the
 // Secret does. If it does not exist, the hub may be in a restore.
 func (h hubReader) observeAgents(ctx context.Context, installed []string, f *found) error {
@@ -194,7 +201,7 @@ func (h hubReader) observeAgents(ctx context.Context, installed []string, f *fou
 		return nil // the spec requests no agent
 	}
 	for _, name := range installed {
-		if f.secrets[name] != nil {
+		if f.held[name] {
 			continue
 		}
 		cluster := &clusterv1.ManagedCluster{}
@@ -277,7 +284,7 @@ func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLab
 	}
 	namespace := f.intent.ArgoNamespace
 	for cluster := range concerned {
-		if f.rivals[cluster] != "" && f.secrets[cluster] == nil {
+		if f.withoutSecret(cluster) || f.rivals[cluster] != "" && f.secrets[cluster] == nil {
 			continue
 		}
 		want := clustersecret.Desired{Decided: true, Holders: others(cluster)}

@@ -25,6 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -196,6 +197,60 @@ func TestLeaving_protectsAgentsOnTakenClusters(t *testing.T) {
 	f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
 	record.settled(t)
 	f.agentsStay(first, "while the deletion waits", clusters[:3]...)
+}
+
+// If every cluster is registered, and another writer's Secret of a cluster with an agent is deleted, the
+// cluster gets a Secret of ours that names no GitOpsCluster. Its agent stays protected.
+func TestLeaving_protectsAgentsOfClustersThatAreRegisteredAnyway(t *testing.T) {
+	f := newFleet(t)
+	f.withPrincipal()
+	f.options.Every = true
+	f.options.Grace = time.Hour // longer than any test run
+	cluster := f.clusters(1)[0]
+	f.available(cluster)
+	theirs := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "theirs-" + cluster, Labels: map[string]string{argocd.SecretTypeLabel: argocd.SecretTypeCluster}},
+		StringData: map[string]string{"name": cluster, "server": "https://theirs"},
+	}
+	f.create(theirs)
+	decision := f.placement("all", cluster)
+	record, stop := f.start()
+	o := f.gitops("fleet", "all", withAgent)
+	f.carry("192.0.2.1", cluster)
+	first := map[string]types.UID{}
+	f.agentsStay(first, "at first", cluster)
+
+	if err := hub.client.Delete(t.Context(), decision); err != nil {
+		t.Fatal(err)
+	}
+	f.says(o, v1beta1.ConditionPlacementResolved, metav1.ConditionFalse, reasonNoDecision)
+	if err := hub.client.Delete(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	f.registered(cluster)
+	record.settled(t)
+	f.agentsStay(first, "without decisions", cluster)
+	if holders := clustersecret.Holders(f.secrets(f.argocd)[cluster]); len(holders) > 0 {
+		t.Errorf("a cluster that is not selected got the holders %q", holders)
+	}
+	status, err := Preview(t.Context(), hub.client, o, f.options)
+	if err != nil || slices.ContainsFunc(status.Plan, func(w v1beta1.PlannedWrite) bool { return w.Name == clustersecret.Name(cluster) }) {
+		t.Errorf("the plan is %+v, %v", status.Plan, err)
+	}
+	other := f.clusters(1)[0]
+	f.available(other)
+	f.decision("all", other)
+	at := f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonWaiting)
+	if len(at.Status.Leaving) != 1 || at.Status.Leaving[0].Cluster != cluster {
+		t.Errorf("leaving: %+v", at.Status.Leaving)
+	}
+	record.settled(t)
+	f.agentsStay(first, "for the grace period", cluster)
+
+	stop()
+	f.options.Grace = 0
+	f.start()
+	f.gone(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: agent.WorkName}})
 }
 
 // A GitOpsCluster keeps its finalizer until its Secrets are deleted. Clusters of other GitOpsClusters stay.

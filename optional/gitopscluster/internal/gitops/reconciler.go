@@ -315,9 +315,7 @@ func (r *Reconciler) ownSecrets(ctx context.Context) (clusters []string, err err
 // of a released cluster was removed, and a contradicting state or Secret is outdated.
 func (r *Reconciler) keep(ctx context.Context, x *member, has func(cluster string) (own, another bool)) (map[string]bool, error) {
 	kept := maps.Clone(x.desired)
-	maps.DeleteFunc(kept, func(cluster string, _ bool) bool { // it has no Secret of ours, and gets none
-		return x.agentOnly[cluster] && x.selected[cluster] == nil
-	})
+	maps.DeleteFunc(kept, func(cluster string, _ bool) bool { return x.withoutSecret(cluster) })
 	for cluster := range x.held {
 		if kept[cluster] || r.assignments.hasReleased(key(x.object), x.intent.ArgoNamespace, cluster) {
 			continue
