@@ -24,8 +24,8 @@ import (
 const (
 	// checkInterval is the longest time between two plans.
 	checkInterval = 10 * time.Minute
-	// patience is how long the plan of an Argo CD may fail before that is reported.
-	patience = 2 * time.Minute
+	// Patience is how long the plan of an Argo CD may fail before that is reported.
+	Patience = 2 * time.Minute
 )
 
 // MakePlan reads the objects for agents on the hub, and returns the task of each cluster for all specs.
@@ -74,7 +74,7 @@ func (r *Reconciler) fails(namespace string, err error) bool {
 	if r.failing[namespace].IsZero() {
 		r.failing[namespace] = r.now()
 	}
-	return r.now().Sub(r.failing[namespace]) >= patience
+	return r.now().Sub(r.failing[namespace]) >= Patience
 }
 
 // planArgoCD adds the tasks and statuses of one Argo CD to a plan.

@@ -61,7 +61,7 @@ func TestPlan_reportsAFailureThatLasts(t *testing.T) {
 		want  error
 	}{
 		{why: "it has just begun", fails: true},
-		{why: "it may be over soon", after: patience - time.Second, fails: true},
+		{why: "it may be over soon", after: Patience - time.Second, fails: true},
 		{why: "it lasts", after: time.Second, fails: true, want: errInjected},
 		{why: "it is over", after: time.Hour},
 		{why: "it begins again", after: time.Hour, fails: true},

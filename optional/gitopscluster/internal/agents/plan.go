@@ -94,6 +94,14 @@ func (p *Plan) Left(owner types.NamespacedName, namespace string) bool {
 // Assigned reports whether the owner of a cluster's agent is known.
 func (p *Plan) Assigned(cluster string) bool { return p.tasks[cluster] != nil }
 
+// Keep has the Secret of a cluster stay unchanged, because it is not known that the agent is gone.
+func (p *Plan) Keep(owner types.NamespacedName, namespace, cluster string) {
+	if p.off || p.Has(owner, namespace, cluster) {
+		return // it stays unchanged anyway, or the plan has the agent
+	}
+	p.tasks[cluster] = &task{owner: owner, namespace: namespace, untouched: true}
+}
+
 // ErrNotKnown means that a cluster's Secret has to stay unchanged.
 var ErrNotKnown = errors.New("it is not known yet whether the cluster has an agent")
 

@@ -51,6 +51,8 @@ type Reconciler struct {
 	confirmed map[types.NamespacedName]bool
 	// waits are the GitOpsClusters with a deletion that waits for a confirmation.
 	waits map[types.NamespacedName]wait
+	// failing has the time since which every pass fails for a GitOpsCluster.
+	failing map[types.NamespacedName]time.Time
 }
 
 // everyGitOpsCluster is the request for a pass.
@@ -70,7 +72,8 @@ type member struct {
 	// unconfirmed are the clusters for which the user has to confirm the removal before the
 	// GitOpsCluster is deleted.
 	unconfirmed []string
-	// err is the reason why the GitOpsCluster's clusters do not change in this pass.
+	// err is the error because of which the GitOpsCluster, or some of its clusters, do not change in this
+	// pass.
 	err error
 }
 
@@ -79,21 +82,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if !r.gate.open.Load() {
 		return ctrl.Result{}, nil // the gate enqueues a pass when it opens
 	}
-	all, failed := r.observe(ctx)
-	if all == nil {
-		return requeueOnConflict(failed)
+	all, err := r.observe(ctx)
+	if err != nil {
+		return requeueOnConflict(err)
 	}
-	plan := agents.Off
+	plan, failed := agents.Off, error(nil)
 	if r.agents != nil {
 		specs := make([]agents.Spec, 0, len(all))
 		for _, x := range all {
 			specs = append(specs, x.spec())
 		}
-		var err error
-		if plan, err = r.agents.MakePlan(ctx, specs); plan == nil {
-			return ctrl.Result{}, errors.Join(failed, err)
+		if plan, failed = r.agents.MakePlan(ctx, specs); plan == nil {
+			return ctrl.Result{}, failed
 		}
-		failed = errors.Join(failed, err)
 	}
 	if err := r.assign(ctx, all, plan); err != nil {
 		return ctrl.Result{}, errors.Join(failed, err)
@@ -112,10 +113,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	return ctrl.Result{RequeueAfter: after}, nil
 }
 
-// observe returns all GitOpsClusters with the clusters that each of them holds. It returns nil if a read
+// observe returns all GitOpsClusters with the clusters that each of them holds. It fails if a read
 // fails, because the owners of clusters are not known then. If a write or a decision fails for one
 // GitOpsCluster, only this one keeps everything as it is.
-func (r *Reconciler) observe(ctx context.Context) (all []*member, failed error) {
+func (r *Reconciler) observe(ctx context.Context) ([]*member, error) {
 	list := &v1beta1.GitOpsClusterList{}
 	if err := r.client.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list GitOpsClusters: %w", err)
@@ -125,7 +126,7 @@ func (r *Reconciler) observe(ctx context.Context) (all []*member, failed error) 
 	if err != nil {
 		return nil, err
 	}
-	all = make([]*member, 0, len(list.Items))
+	all := make([]*member, 0, len(list.Items))
 	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
 	for i := range list.Items {
 		o := &list.Items[i]
@@ -142,11 +143,11 @@ func (r *Reconciler) observe(ctx context.Context) (all []*member, failed error) 
 		}
 		x := &member{object: o, found: f}
 		if x.err = r.decide(ctx, x); x.err != nil {
-			x.desired, failed = f.existing(), errors.Join(failed, x.err)
+			x.desired = f.existing()
 		}
 		all = append(all, x)
 	}
-	return all, failed
+	return all, nil
 }
 
 // installed returns the clusters with agents. Without --agents gitopscluster removes no agent.
@@ -204,6 +205,7 @@ func (r *Reconciler) forget(list *v1beta1.GitOpsClusterList) {
 			delete(r.since, owner)
 			delete(r.confirmed, owner)
 			delete(r.waits, owner)
+			delete(r.failing, owner)
 			r.status.forget(owner)
 		}
 	}
@@ -264,11 +266,13 @@ func (r *Reconciler) assign(ctx context.Context, all []*member, plan *agents.Pla
 	for _, x := range all {
 		x.holds = x.held
 		if !x.intent.DryRun && x.err == nil && len(x.unconfirmed) == 0 {
-			var err error
-			if x.holds, err = r.keep(ctx, x, func(cluster string) (own, another bool) {
+			x.holds, x.err = r.keep(ctx, x, func(cluster string) (own, another bool) {
 				return plan.Has(key(x.object), x.intent.ArgoNamespace, cluster), plan.IsTaken(key(x.object), cluster)
-			}); err != nil {
-				return err
+			})
+			for cluster := range x.holds {
+				if !x.desired[cluster] {
+					plan.Keep(key(x.object), x.intent.ArgoNamespace, cluster)
+				}
 			}
 		}
 		released := map[string]bool{}
@@ -312,9 +316,10 @@ func (r *Reconciler) ownSecrets(ctx context.Context) (clusters []string, err err
 
 // keep returns the clusters that a GitOpsCluster should hold, and the clusters with an agent that is
 // not removed yet, because the Secret is removed last. It does not return a released cluster. The agent
-// of a released cluster was removed, and a contradicting state or Secret is outdated.
-func (r *Reconciler) keep(ctx context.Context, x *member, has func(cluster string) (own, another bool)) (map[string]bool, error) {
-	kept := maps.Clone(x.desired)
+// of a released cluster was removed, and a contradicting state or Secret is outdated. A cluster for which a
+// read fails is kept as well.
+func (r *Reconciler) keep(ctx context.Context, x *member, has func(cluster string) (own, another bool)) (kept map[string]bool, failed error) {
+	kept = maps.Clone(x.desired)
 	maps.DeleteFunc(kept, func(cluster string, _ bool) bool { return x.withoutSecret(cluster) })
 	for cluster := range x.held {
 		if kept[cluster] || r.assignments.hasReleased(key(x.object), x.intent.ArgoNamespace, cluster) {
@@ -325,9 +330,8 @@ func (r *Reconciler) keep(ctx context.Context, x *member, has func(cluster strin
 			gone := false
 			if r.agents != nil {
 				var err error
-				if gone, err = r.agents.Gone(ctx, cluster); err != nil {
-					return nil, err
-				}
+				gone, err = r.agents.Gone(ctx, cluster)
+				failed = errors.Join(failed, err)
 			}
 			stays = !gone
 		}
@@ -335,17 +339,18 @@ func (r *Reconciler) keep(ctx context.Context, x *member, has func(cluster strin
 			kept[cluster] = true
 		}
 	}
-	return kept, nil
+	return kept, failed
 }
 
-// finish writes the status of a GitOpsCluster. If it is being deleted, finish releases it.
+// finish writes the status of a GitOpsCluster. If it is being deleted, finish releases it. If that fails for
+// a while, the status reports the error.
 func (r *Reconciler) finish(ctx context.Context, x *member, plan *agents.Plan) (ctrl.Result, error) {
 	status, known := plan.Status(key(x.object))
 	failure := plan.Failure(x.intent.ArgoNamespace)
 	// The status of agents stays until they are read, unless that fails for a while or is not permitted.
 	stays := !known && failure == nil && !x.notAllowed() && reportsAgents(x.object)
-	if x.err != nil || stays {
-		return ctrl.Result{}, nil //nolint:nilerr // Reconcile returns x.err
+	if stays {
+		return ctrl.Result{}, x.err
 	}
 	facts := x.facts(x.object, func(cluster string) string { return r.assignments.takenBy(x.intent.ArgoNamespace, cluster) })
 	facts.Decision, facts.Unconfirmed = x.decision, x.unconfirmed
@@ -355,6 +360,32 @@ func (r *Reconciler) finish(ctx context.Context, x *member, plan *agents.Plan) (
 	facts.NotEvaluated = notEvaluated(x.intent.ArgoNamespace, failure)
 	addAgents(status, known, x.found, x.object.Status.Conditions, &facts)
 	r.addKept(x.found, x.holds, x.decision.Go, &facts)
+	result, err := ctrl.Result{}, x.err
+	if err == nil {
+		result, err = r.report(ctx, x, plan, facts)
+	}
+	if !r.fails(key(x.object), err) {
+		return result, err
+	}
+	facts.Failed = fmt.Sprintf("an error keeps the clusters of this GitOpsCluster as they are; restore the right or object that it names, or change the policy that denies the request: %v", err)
+	_, failed := r.status.write(ctx, x.object, facts, 0)
+	return ctrl.Result{}, errors.Join(err, failed)
+}
+
+// fails records the result of a pass for a GitOpsCluster, and reports whether passes have failed for a while.
+func (r *Reconciler) fails(owner types.NamespacedName, err error) bool {
+	if err == nil {
+		delete(r.failing, owner)
+		return false
+	}
+	if r.failing[owner].IsZero() {
+		r.failing[owner] = time.Now()
+	}
+	return time.Since(r.failing[owner]) >= agents.Patience
+}
+
+// report writes facts to the status of a GitOpsCluster, or releases the GitOpsCluster.
+func (r *Reconciler) report(ctx context.Context, x *member, plan *agents.Plan, facts intent.Facts) (ctrl.Result, error) {
 	if x.intent.DryRun {
 		list, err := r.plan(ctx, x, plan)
 		if err != nil {

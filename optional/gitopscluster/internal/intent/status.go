@@ -58,6 +58,8 @@ type Facts struct {
 	// NotEvaluated is why agents cannot be evaluated, with the remedy, or "". No cluster leaves
 	// meanwhile.
 	NotEvaluated string
+	// Failed is the lasting error of gitopscluster about this GitOpsCluster, with the remedy, or "".
+	Failed string
 	// AgentsLeaving are the clusters with an agent that is being removed, and a message about the
 	// wait.
 	AgentsLeaving map[string]string
@@ -182,6 +184,9 @@ func (f Facts) ready(conditions []metav1.Condition) metav1.Condition {
 	if f.Deleting || len(f.Unconfirmed) > 0 {
 		return f.deleting()
 	}
+	if f.Failed != "" {
+		return condition(kind, false, ReasonNotEvaluated, f.Failed)
+	}
 	for _, c := range conditions {
 		if c.Type == v1beta1.ConditionLeaving {
 			if c.Reason != ReasonWaiting {
@@ -212,11 +217,8 @@ func (f Facts) deleting() metav1.Condition {
 	if f.Intent.Refusal != nil && f.Intent.Refusal.Reason == ReasonBadAnnotation {
 		return condition(kind, false, ReasonBadAnnotation, f.Intent.Refusal.Message+"; until then nothing of this GitOpsCluster is deleted")
 	}
-	if f.Leftover != "" {
-		return condition(kind, false, ReasonDeleting, "the GitOpsCluster is not deleted yet: "+f.Leftover)
-	}
-	if f.NotEvaluated != "" {
-		return condition(kind, false, ReasonDeleting, "the GitOpsCluster is not deleted yet: "+f.NotEvaluated)
+	if why := cmp.Or(f.Leftover, f.Failed, f.NotEvaluated); why != "" {
+		return condition(kind, false, ReasonDeleting, "the GitOpsCluster is not deleted yet: "+why)
 	}
 	return condition(kind, false, ReasonDeleting, fmt.Sprintf("the GitOpsCluster is deleted once its clusters have left; %d are still there", f.Clusters.Leaving))
 }
