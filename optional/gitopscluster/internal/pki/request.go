@@ -50,6 +50,8 @@ const (
 	Wait Decision = iota
 	Deny
 	Sign
+	// Read means that the content of the request decides, and that it has none: the cache keeps none.
+	Read
 )
 
 // Verdict is the decision about a request, with reason and remedy.
@@ -102,15 +104,25 @@ func TooLarge(csr *certificatesv1.CertificateSigningRequest) bool {
 
 // Evaluate returns the verdict about a request of our signer.
 func (r Rules) Evaluate(csr *certificatesv1.CertificateSigningRequest, facts ClusterFacts, now time.Time) Verdict {
-	if !r.OwnRequest(csr, facts.Cluster) {
+	own := r.OwnRequest(csr, facts.Cluster)
+	if own {
+		if v := r.evaluateFacts(csr, facts, now); v.Reason != "" {
+			return v
+		}
+	}
+	if len(csr.Spec.Request) == 0 {
+		return Verdict{Decision: Read}
+	}
+	if !own {
 		return Verdict{Decision: Deny, Reason: "NotItsOwnRequest", Final: true, Message: fmt.Sprintf(
 			"user %q may not ask for the argocd-agent certificate of cluster %q: only the cluster's own registration agent may",
 			bounded(csr.Spec.Username), bounded(facts.Cluster))}
 	}
-	if v := r.evaluateFacts(csr, facts, now); v.Reason != "" {
-		return v
+	text := csr.Spec.Request
+	if TooLarge(csr) {
+		text = nil
 	}
-	request, problem := parseRequest(csr.Spec.Request)
+	request, problem := parseRequest(text)
 	if problem == "" {
 		problem = r.checkRequest(request, csr.Spec.Usages, facts)
 	}
@@ -148,7 +160,7 @@ func (r Rules) evaluateFacts(csr *certificatesv1.CertificateSigningRequest, fact
 }
 
 func parseRequest(text []byte) (*x509.CertificateRequest, string) {
-	if len(text) == 0 || len(text) > maxRequest { // the cache keeps no part of it
+	if len(text) == 0 || len(text) > maxRequest { // nil: its metadata is too large
 		return nil, fmt.Sprintf("has more than %d bytes with its metadata, or more than %d labels and annotations", maxRequest, maxMarks)
 	}
 	block, rest := pem.Decode(text)

@@ -142,8 +142,10 @@ func TestEvaluate(t *testing.T) {
 		"large": {reason: "it is not even read", says: "RequestNotAccepted", ask: func(a *asked) {
 			a.change = func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = bytes.Repeat(c.Spec.Request, 100) }
 		}},
-		"dropped": {reason: "the cache keeps no part of a request that is too large", says: "RequestNotAccepted", ask: func(a *asked) {
-			a.change = func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = nil }
+		"large metadata": {reason: "it is not even read", says: "RequestNotAccepted", ask: func(a *asked) {
+			a.change = func(c *certificatesv1.CertificateSigningRequest) {
+				c.Annotations = map[string]string{"a": strings.Repeat("x", maxRequest)}
+			}
 		}},
 		"forged key":    {reason: "somebody else's public key", says: "RequestNotAccepted", ask: func(a *asked) { a.change = otherSignature }},
 		"old":           {reason: "older than an hour", says: "RequestTooOld", ask: func(a *asked) { a.change = aged(RequestAge) }},
@@ -175,6 +177,28 @@ func TestEvaluate(t *testing.T) {
 				t.Errorf("%s: issuing it: %v", c.reason, err)
 			}
 		})
+	}
+}
+
+// The cache keeps no content of a request. It is read only if the decision depends on it.
+func TestEvaluate_withoutContent(t *testing.T) {
+	csr := honest().csr(t)
+	csr.Spec.Request = nil
+	facts := ClusterFacts{Cluster: "c1", Exists: true, Accepted: true, AddOn: true, Generation: 3, Requests: 1}
+	for _, c := range []struct {
+		why    string
+		change func(*ClusterFacts)
+		want   Decision
+	}{
+		{"its content decides", func(*ClusterFacts) {}, Read},
+		{"it is denied, which is written to it", func(f *ClusterFacts) { f.Cluster = "c2" }, Read},
+		{"it waits whatever its content is", func(f *ClusterFacts) { f.Requests = MaxRequests + 1 }, Wait},
+	} {
+		facts := facts
+		c.change(&facts)
+		if v := rules.Evaluate(csr, facts, day); v.Decision != c.want {
+			t.Errorf("%s: decided %d, %s", c.why, v.Decision, v.Message)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -39,6 +40,8 @@ const (
 	MinLifetime = time.Hour
 	// byCluster indexes requests by the cluster that they name.
 	byCluster = "sign.cluster"
+	// generationMark is an annotation that exists only in the cache. See [trim].
+	generationMark = "sign.generation"
 )
 
 // Options are the options of [Setup].
@@ -85,26 +88,33 @@ func Caches() map[client.Object]cache.ByObject {
 	}
 }
 
-// trim is the transform of the cache of requests. A managed cluster may create requests of any size.
-// Of a request that is too large to be signed, trim keeps only who made it, and for which cluster.
+// trim is the transform of the cache of requests. A managed cluster may create any number of requests. Of
+// each, trim keeps who made it, for which cluster and for which generation, and the decision.
 func trim(in any) (any, error) {
 	csr, ok := in.(*certificatesv1.CertificateSigningRequest)
-	if !ok {
+	if !ok || len(csr.Spec.Request) == 0 { // no request, or it is trimmed already
 		return in, nil
 	}
-	csr.ManagedFields = nil
-	if !pki.TooLarge(csr) {
-		return csr, nil
-	}
+	generation := strconv.Itoa(pki.RequestedGeneration(csr.Spec.Request))
 	labels := map[string]string{agent.CSRClusterLabel: csr.Labels[agent.CSRClusterLabel]}
 	csr.ObjectMeta = metav1.ObjectMeta{
 		Name: csr.Name, UID: csr.UID, ResourceVersion: csr.ResourceVersion, Labels: labels,
+		Annotations:       map[string]string{generationMark: generation},
 		CreationTimestamp: csr.CreationTimestamp, DeletionTimestamp: csr.DeletionTimestamp,
 	}
 	csr.Spec = certificatesv1.CertificateSigningRequestSpec{
 		SignerName: csr.Spec.SignerName, Username: csr.Spec.Username, Groups: csr.Spec.Groups,
 	}
 	return csr, nil
+}
+
+// requestedGeneration returns the generation that a cached request is for, 0 if it names none.
+func requestedGeneration(csr *certificatesv1.CertificateSigningRequest) int {
+	generation, err := strconv.Atoi(csr.Annotations[generationMark])
+	if err != nil {
+		return 0
+	}
+	return generation
 }
 
 // Setup adds the controller to mgr. The cache of mgr must be built with [Caches].
@@ -200,7 +210,7 @@ func RequestsOf(ctx context.Context, reader client.Reader, options Options, clus
 	last := slices.MaxFunc(requests, func(a, b certificatesv1.CertificateSigningRequest) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})
-	requested := pki.RequestedGeneration(last.Spec.Request)
+	requested := requestedGeneration(&last)
 	old := !options.Now().Before(last.CreationTimestamp.Add(pki.RequestAge))
 	found.Stuck = requested == generation && len(last.Status.Certificate) == 0 && (old || refused(&last))
 	return found, nil

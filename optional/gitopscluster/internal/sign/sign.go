@@ -50,7 +50,7 @@ const (
 // Reconciler decides about one CertificateSigningRequest.
 type Reconciler struct {
 	client client.Client
-	// live reads the CA, which no cache holds.
+	// live reads the CA, which no cache holds, and the content of requests.
 	live       client.Reader
 	namespaces []string
 	keys       string
@@ -105,7 +105,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.waiting.Delete(csr.Name)
 		return requeueOnConflict(r.addRecord(ctx, csr, addOn))
 	}
-	verdict := r.rules.Evaluate(csr, facts, r.now())
+	csr, verdict, err := r.evaluate(ctx, csr, facts)
+	if err != nil {
+		return requeueOnConflict(err)
+	}
 	switch verdict.Decision {
 	case pki.Deny:
 		if approved(csr) { // the API server refuses both
@@ -115,9 +118,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return requeueOnConflict(r.deny(ctx, csr, verdict))
 	case pki.Sign:
 		return r.sign(ctx, csr, addOn, verdict)
-	case pki.Wait:
+	case pki.Wait, pki.Read:
 	}
 	return r.wait(ctx, csr, addOn, verdict), nil
+}
+
+// evaluate returns the verdict about a cached request. It reads the whole request if the verdict depends on
+// its content, or is written to it. A list of one name needs no further right.
+func (r *Reconciler) evaluate(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, facts pki.ClusterFacts) (*certificatesv1.CertificateSigningRequest, pki.Verdict, error) {
+	verdict := r.rules.Evaluate(csr, facts, r.now())
+	if verdict.Decision != pki.Read {
+		return csr, verdict, nil
+	}
+	var list certificatesv1.CertificateSigningRequestList
+	if err := r.live.List(ctx, &list, client.MatchingFields{"metadata.name": csr.Name}); err != nil {
+		return nil, verdict, fmt.Errorf("list CertificateSigningRequest %s: %w", csr.Name, err)
+	}
+	if len(list.Items) == 0 || list.Items[0].ResourceVersion != csr.ResourceVersion { // the facts are about another one
+		return nil, verdict, apierrors.NewConflict(certificatesv1.Resource("certificatesigningrequests"), csr.Name, errors.New("the cache is not current"))
+	}
+	whole := &list.Items[0]
+	whole.ManagedFields = nil // they do not count for its size
+	return whole, r.rules.Evaluate(whole, facts, r.now()), nil
 }
 
 // facts returns the hub's facts about the cluster that a request names.
@@ -210,7 +232,7 @@ func useless(csr *certificatesv1.CertificateSigningRequest, rules pki.Rules, fac
 	case addOn == nil || facts.Leaving || facts.Generation == 0:
 		return false
 	}
-	generation := pki.RequestedGeneration(csr.Spec.Request)
+	generation := requestedGeneration(csr)
 	return csr.CreationTimestamp.Before(&addOn.CreationTimestamp) || generation > 0 && generation < facts.Generation
 }
 

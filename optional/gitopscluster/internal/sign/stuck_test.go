@@ -147,6 +147,40 @@ func TestSign_ignoresALargeRequest(t *testing.T) {
 	}
 }
 
+// A cluster may make any number of requests. The cache keeps little of each, whatever the cluster adds to it,
+// and still knows which generation the request is for.
+func TestCaches_keepLittleOfARequest(t *testing.T) {
+	a := newArgo(t)
+	c := a.cluster()
+	a.addOn(c, 1)
+	note := strings.Repeat("x", 7<<10)
+	csr := a.ask(c, 1, func(r *request) {
+		r.csr.Annotations = map[string]string{"example.com/note": note}
+		r.csr.Labels["example.com/more"] = "x"
+	})
+	a.signed(csr)
+	if now := a.read(csr); now.Annotations["example.com/note"] != note || now.Labels["example.com/more"] != "x" || len(now.Spec.Request) == 0 {
+		t.Errorf("the signed request has labels %v, %d bytes", now.Labels, now.Size())
+	}
+	testkit.Eventually(t, "the certificate in the cache", func() error {
+		cached := &certificatesv1.CertificateSigningRequest{}
+		if err := a.client.Get(context.Background(), client.ObjectKeyFromObject(csr), cached); err != nil || len(cached.Status.Certificate) == 0 {
+			return errors.Join(errors.New("no certificate"), err)
+		}
+		if size := cached.Size() - len(cached.Status.Certificate); size > 1<<10 || requestedGeneration(cached) != 1 {
+			t.Errorf("the cache keeps %d bytes of it, generation %d", size, requestedGeneration(cached))
+		}
+		return nil
+	})
+	again, err := trim(a.read(csr))
+	if err == nil {
+		again, err = trim(again)
+	}
+	if trimmed, ok := again.(*certificatesv1.CertificateSigningRequest); !ok || err != nil || requestedGeneration(trimmed) != 1 {
+		t.Errorf("trimmed twice: %+v, %v", again, err)
+	}
+}
+
 // A request that is too old is not signed, and RequestsOf reports the cluster as stuck.
 func TestRequestsOf_reportsAStuckCluster(t *testing.T) {
 	a := newArgo(t)
