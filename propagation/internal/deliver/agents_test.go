@@ -148,7 +148,7 @@ func TestArgoCDAgent_takesAnApplicationAndReturnsIt(t *testing.T) {
 		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"namespace":"guestbook"`, `"namespace":"guestbook","name":"`+p.cluster+`"`, 1))
 	})
 	testkit.Eventually(t, "an Application of argocd-agent's that has nothing of ours", func() error {
-		if s := conditionIs(t, app); len(s) > 0 {
+		if s := storedConditions(t, app); len(s) > 0 {
 			return fmt.Errorf("it says %v", s)
 		}
 		return nil

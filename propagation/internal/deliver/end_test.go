@@ -352,7 +352,7 @@ func TestPermissionLost_continuesOnceItsAgentHasApplied(t *testing.T) {
 				return nil
 			})
 			testkit.Eventually(t, "the Application to say that it is not delivered", func() error {
-				if said := conditionIs(t, app); len(said) == 0 {
+				if said := storedConditions(t, app); len(said) == 0 {
 					return errors.New("not yet")
 				}
 				return nil
@@ -435,7 +435,7 @@ func TestProject_reachesUnchangedWorksOnceNarrowed(t *testing.T) {
 							return nil
 						}
 					}
-					return fmt.Errorf("not yet: %v", conditionIs(t, app))
+					return fmt.Errorf("not yet: %v", storedConditions(t, app))
 				})
 			}
 			projectIs(`"namespace":"*"`)

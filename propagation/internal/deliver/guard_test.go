@@ -299,7 +299,7 @@ func condition(t *testing.T, apps []*argocd.Application) {
 	t.Helper()
 	testkit.Until(t, "an Application to say that its withdrawal is held", func() bool {
 		return slices.ContainsFunc(apps, func(app *argocd.Application) bool {
-			for _, message := range conditionIs(t, app) {
+			for _, message := range storedConditions(t, app) {
 				if strings.Contains(message, "withdrawal held: ") {
 					return true
 				}

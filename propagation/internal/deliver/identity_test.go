@@ -176,7 +176,7 @@ func TestMove_keepsTheFormerWorkUntilTheNewOneIsApplied(t *testing.T) {
 			})
 			testkit.Eventually(t, "both works", func() error {
 				if n := len(works(t, app)); n != 2 {
-					return fmt.Errorf("%d works: %v", n, conditionIs(t, app))
+					return fmt.Errorf("%d works: %v", n, storedConditions(t, app))
 				}
 				return nil
 			})
@@ -258,7 +258,7 @@ func TestMove_keepsTheFormerWorkIfTheClusterRefuses(t *testing.T) {
 	awaitCondition(t, app, policy.ErrorCondition, "the API server refused")
 	another(t)
 	if live := stored(t, work); live == nil || live.DeletionTimestamp != nil {
-		t.Errorf("the former copy went, the new one is refused for the time being: %v", conditionIs(t, app))
+		t.Errorf("the former copy went, the new one is refused for the time being: %v", storedConditions(t, app))
 	}
 }
 

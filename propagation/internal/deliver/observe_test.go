@@ -118,7 +118,7 @@ func TestManagementPolicy_observesWithoutWrites(t *testing.T) {
 	testkit.Eventually(t, "the delivery", func() error {
 		now := works(t, app)
 		if len(now) != 1 || now[0].UID != work.UID || now[0].Annotations[contract.ObservedAnnotation] != "" || payload.DeliveredBy(&now[0].Spec) != payload.DeliveredName(app) {
-			return fmt.Errorf("%d works; %v", len(now), conditionIs(t, app))
+			return fmt.Errorf("%d works; %v", len(now), storedConditions(t, app))
 		}
 		if c := now[0].Spec.ManifestConfigs; c[len(c)-1].UpdateStrategy.Type != workv1.UpdateStrategyTypeServerSideApply {
 			return fmt.Errorf("it is applied by %s", c[len(c)-1].UpdateStrategy.Type)
@@ -208,7 +208,7 @@ func staying(t *testing.T, app *argocd.Application, want bool) *workv1.ManifestW
 	testkit.Eventually(t, fmt.Sprintf("what is delivered to stay: %t", want), func() error {
 		own := works(t, app)
 		if len(own) != 1 || orphans(&own[0]) != want || (own[0].Annotations[contract.OnWithdrawAnnotation] == "orphan") != want {
-			return fmt.Errorf("%d works; %v", len(own), conditionIs(t, app))
+			return fmt.Errorf("%d works; %v", len(own), storedConditions(t, app))
 		}
 		work = own[0]
 		return nil

@@ -54,8 +54,8 @@ func settledAgain(t *testing.T, app *argocd.Application, m *managed) {
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
 			return err
 		}
-		if len(stored.Operation) > 0 || stored.Annotations[argocd.RefreshAnnotation] != "" || conditionIs(t, app)[request.ClaimCondition] != "" {
-			return fmt.Errorf("operation %s, annotations %v, conditions %v", stored.Operation, stored.Annotations, conditionIs(t, app))
+		if len(stored.Operation) > 0 || stored.Annotations[argocd.RefreshAnnotation] != "" || storedConditions(t, app)[request.ClaimCondition] != "" {
+			return fmt.Errorf("operation %s, annotations %v, conditions %v", stored.Operation, stored.Annotations, storedConditions(t, app))
 		}
 		return nil
 	})

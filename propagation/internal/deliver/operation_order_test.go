@@ -89,7 +89,7 @@ func TestOperation_delaysNoSpecOnAnUnavailableCluster(t *testing.T) {
 	testkit.Eventually(t, "the mended spec", func() error {
 		return errors.Join(carries(t, app, `"path":"mended"`), carries(t, app, `"operation":`))
 	})
-	if conditionIs(t, app)[request.ClaimCondition] == "" {
+	if storedConditions(t, app)[request.ClaimCondition] == "" {
 		t.Error("the claim is gone")
 	}
 	edit(t, app, func(a *argocd.Application) {

@@ -45,7 +45,7 @@ func (p *place) heldBack() *argocd.Application {
 		if len(works(p.t, late)) > 0 {
 			late = p.deploy(fmt.Sprintf("late-%d", serial.Add(1)))
 		}
-		if now := conditionIs(p.t, late); !strings.Contains(now[policy.WarningCondition], "paused") {
+		if now := storedConditions(p.t, late); !strings.Contains(now[policy.WarningCondition], "paused") {
 			return fmt.Errorf("conditions of %s are %v", late.Name, now)
 		}
 		return nil
@@ -81,8 +81,8 @@ func TestPause_delaysChanges(t *testing.T) {
 			pause(t, on(g), "delivery")
 			testkit.Eventually(t, "the pause to be in force", func() error {
 				change(t, app, "first"+fmt.Sprint(serial.Add(1)))
-				if !strings.Contains(conditionIs(t, app)[policy.WarningCondition], "by annotation "+contract.PausedAnnotation+" of "+kind) {
-					return fmt.Errorf("conditions are %v", conditionIs(t, app))
+				if !strings.Contains(storedConditions(t, app)[policy.WarningCondition], "by annotation "+contract.PausedAnnotation+" of "+kind) {
+					return fmt.Errorf("conditions are %v", storedConditions(t, app))
 				}
 				return nil
 			})
@@ -195,7 +195,7 @@ func TestPause_removesTheAutomation(t *testing.T) {
 	}
 	late := p.deploy("late")
 	awaitCondition(t, late, policy.WarningCondition, "paused (sync)")
-	if m := conditionIs(t, app); len(m) > 0 {
+	if m := storedConditions(t, app); len(m) > 0 {
 		t.Errorf("nothing waits, and it says %v", m)
 	}
 	pause(t, namespace(p.namespace), "")
@@ -284,7 +284,7 @@ func TestPause_delaysOnlyDeliveriesByClusterClaim(t *testing.T) {
 	claim(t, p.cluster, "delivery")
 	testkit.Eventually(t, "the pause to be in force", func() error {
 		change(t, app, "first"+fmt.Sprint(serial.Add(1)))
-		if now := conditionIs(t, app)[policy.WarningCondition]; !strings.Contains(now, "by ClusterClaim "+contract.PauseClaim+" of cluster "+p.cluster) {
+		if now := storedConditions(t, app)[policy.WarningCondition]; !strings.Contains(now, "by ClusterClaim "+contract.PauseClaim+" of cluster "+p.cluster) {
 			return fmt.Errorf("it says %q", now)
 		}
 		return nil

@@ -116,7 +116,7 @@ func (f *fleet) wanted() {
 		have := f.all()
 		for name, want := range f.model() {
 			if !slices.Contains(have[name], want) {
-				return fmt.Errorf("%s is %v, want %s: %v", name, have[name], want, conditionIs(f.t, f.apps[name]))
+				return fmt.Errorf("%s is %v, want %s: %v", name, have[name], want, storedConditions(f.t, f.apps[name]))
 			}
 		}
 		return nil

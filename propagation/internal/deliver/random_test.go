@@ -200,7 +200,7 @@ func (f *fleet) rest() {
 				}
 				return errors.New("an unlabelled one was there")
 			case mine == nil:
-				return fmt.Errorf("%s is still there: %v", stored.Name, conditionIs(f.t, stored))
+				return fmt.Errorf("%s is still there: %v", stored.Name, storedConditions(f.t, stored))
 			case string(stored.Spec) != string(mine.Spec):
 				f.t.Fatalf("the spec of %s is %s, the user wrote %s", stored.Name, stored.Spec, mine.Spec)
 			}

@@ -138,7 +138,7 @@ func TestRefresh_takesTwoWrites(t *testing.T) {
 					t.Fatalf("after %d refreshes the managed cluster refreshed %d times", i, m.refreshed)
 				}
 			}
-			if m := conditionIs(t, app); len(m) > 0 {
+			if m := storedConditions(t, app); len(m) > 0 {
 				t.Errorf("it says %v", m)
 			}
 		})
@@ -261,7 +261,7 @@ func TestRefresh_delaysNothing(t *testing.T) {
 	if err := carries(t, app, `"`+argocd.RefreshAnnotation+`":"normal"`); err != nil {
 		t.Error(err)
 	}
-	if warning := conditionIs(t, app)[policy.WarningCondition]; warning != "" {
+	if warning := storedConditions(t, app)[policy.WarningCondition]; warning != "" {
 		t.Errorf("it says %q", warning)
 	}
 	m.begin()

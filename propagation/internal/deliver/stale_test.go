@@ -136,7 +136,7 @@ func TestStaleCache_delaysTheRelease(t *testing.T) {
 		if gone(app) == nil {
 			t.Fatal("it was released while its work is there")
 		}
-		if !strings.Contains(conditionIs(t, app)[policy.WarningCondition], "not deleted yet: waiting for cluster") {
+		if !strings.Contains(storedConditions(t, app)[policy.WarningCondition], "not deleted yet: waiting for cluster") {
 			return errors.New("not yet")
 		}
 		return nil
@@ -243,7 +243,7 @@ func TestStaleCache_reportsNoPatchOfADeletedWork(t *testing.T) {
 		}
 		return nil
 	})
-	if message := conditionIs(t, app)[policy.ErrorCondition]; message != "" {
+	if message := storedConditions(t, app)[policy.ErrorCondition]; message != "" {
 		t.Errorf("it says %q", message)
 	}
 	frozen.thaw()
@@ -289,7 +289,7 @@ func TestRendered_staysUnchanged(t *testing.T) {
 	}
 	testkit.Eventually(t, "the delivery", func() error {
 		if n := len(own()); n != 1 {
-			return fmt.Errorf("%d works, conditions %v", n, conditionIs(t, app))
+			return fmt.Errorf("%d works, conditions %v", n, storedConditions(t, app))
 		}
 		return nil
 	})

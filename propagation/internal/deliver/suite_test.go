@@ -247,7 +247,7 @@ func delivered(t *testing.T, app *argocd.Application, cluster string) *workv1.Ma
 	testkit.Eventually(t, "the ManifestWork of "+app.Name+" on "+cluster, func() error {
 		own := works(t, app)
 		if len(own) != 1 || own[0].Namespace != cluster {
-			return fmt.Errorf("there are %d works, conditions %v", len(own), conditionIs(t, app))
+			return fmt.Errorf("there are %d works, conditions %v", len(own), storedConditions(t, app))
 		}
 		work = own[0]
 		return nil
@@ -273,8 +273,8 @@ func withdrawn(t *testing.T, app *argocd.Application) {
 	})
 }
 
-// conditionIs returns the messages of the stored Application's conditions by type.
-func conditionIs(t *testing.T, app *argocd.Application) map[string]string {
+// storedConditions returns the messages of the stored Application's conditions by type.
+func storedConditions(t *testing.T, app *argocd.Application) map[string]string {
 	t.Helper()
 	stored := &argocd.Application{}
 	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
@@ -303,9 +303,9 @@ func conditionIs(t *testing.T, app *argocd.Application) map[string]string {
 func awaitCondition(t *testing.T, app *argocd.Application, conditionType, text string) {
 	t.Helper()
 	testkit.Eventually(t, fmt.Sprintf("%s %q on %s", conditionType, text, app.Name), func() error {
-		message, exists := conditionIs(t, app)[conditionType]
+		message, exists := storedConditions(t, app)[conditionType]
 		if exists != (text != "") || !strings.Contains(message, text) {
-			return fmt.Errorf("conditions are %v", conditionIs(t, app))
+			return fmt.Errorf("conditions are %v", storedConditions(t, app))
 		}
 		return nil
 	})

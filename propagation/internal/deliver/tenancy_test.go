@@ -89,7 +89,7 @@ func TestProject_isUsedOnlyIfItAdmitsTheNamespace(t *testing.T) {
 	})
 	testkit.Eventually(t, "the delivery to the namespace that is allowed now", func() error {
 		if own := works(t, moved); len(own) != 1 || !strings.Contains(string(own[0].Spec.Workload.Manifests[1].Raw), `"namespace":"`+argo.namespace+`"`) {
-			return fmt.Errorf("there are %d works, conditions %v", len(own), conditionIs(t, moved))
+			return fmt.Errorf("there are %d works, conditions %v", len(own), storedConditions(t, moved))
 		}
 		return nil
 	})
@@ -363,7 +363,7 @@ func TestWindows_areDelivered(t *testing.T) {
 		p.Spec = windowsSpec(`[{"kind":"deny","clusters":["elsewhere"]},{"applications":["*"],"kind":"allow"}]`)
 	})
 	has(`[{"clusters":["elsewhere"],"kind":"deny"},{"applications":["*"],"kind":"allow"}]`)
-	if m := conditionIs(t, app); len(m) > 0 {
+	if m := storedConditions(t, app); len(m) > 0 {
 		t.Errorf("its windows are delivered, and it says %v", m)
 	}
 }

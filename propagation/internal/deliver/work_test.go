@@ -65,7 +65,7 @@ func TestNameTaken_choosesAnotherName(t *testing.T) {
 					return nil
 				}
 			}
-			return fmt.Errorf("conditions %v", conditionIs(t, app))
+			return fmt.Errorf("conditions %v", storedConditions(t, app))
 		})
 		awaitCondition(t, app, policy.WarningCondition, "another ManifestWork has the name")
 		left := stranger(p.cluster, taken, nil)
