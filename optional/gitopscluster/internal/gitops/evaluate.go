@@ -276,17 +276,13 @@ func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLab
 	case !deleting && !has && f.intent.Refusal == nil:
 		list = append(list, v1beta1.PlannedWrite{Verb: clustersecret.VerbPatch, Kind: v1beta1.Kind, Namespace: o.Namespace, Name: o.Name, Why: "a finalizer keeps it until its clusters have left"})
 	}
-	concerned := map[string]bool{}
-	for _, set := range []map[string]bool{holds, f.held} {
-		for cluster := range set {
-			concerned[cluster] = true
-		}
-	}
+	concerned := maps.Clone(holds)
+	maps.Copy(concerned, f.held)
+	maps.DeleteFunc(concerned, func(cluster string, _ bool) bool {
+		return f.withoutSecret(cluster) || f.rivals[cluster] != "" && f.secrets[cluster] == nil
+	})
 	namespace := f.intent.ArgoNamespace
 	for cluster := range concerned {
-		if f.withoutSecret(cluster) || f.rivals[cluster] != "" && f.secrets[cluster] == nil {
-			continue
-		}
 		want := clustersecret.Desired{Decided: true, Holders: others(cluster)}
 		if holds[cluster] {
 			want.Holders = append(want.Holders, key(o).String())

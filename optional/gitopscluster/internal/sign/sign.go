@@ -111,11 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	switch verdict.Decision {
 	case pki.Deny:
-		if approved(csr) { // the API server refuses both
-			verdict.Final = true
-			return r.wait(ctx, csr, addOn, verdict), nil
-		}
-		return requeueOnConflict(r.deny(ctx, csr, verdict))
+		return r.deny(ctx, csr, addOn, verdict)
 	case pki.Sign:
 		return r.sign(ctx, csr, addOn, verdict)
 	case pki.Wait, pki.Read:
@@ -257,9 +253,13 @@ func WantedGeneration(addOn *addonv1alpha1.ManagedClusterAddOn) int {
 	return 0
 }
 
-func (r *Reconciler) deny(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, v pki.Verdict) error {
+func (r *Reconciler) deny(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn, v pki.Verdict) (ctrl.Result, error) {
+	if approved(csr) { // the API server refuses both
+		v.Final = true
+		return r.wait(ctx, csr, addOn, v), nil
+	}
 	ctrl.LoggerFrom(ctx).Info("denied a request for a certificate of argocd-agent", "reason", v.Reason, "message", v.Message)
-	return r.decide(ctx, csr.DeepCopy(), certificatesv1.CertificateDenied, v)
+	return requeueOnConflict(r.decide(ctx, csr.DeepCopy(), certificatesv1.CertificateDenied, v))
 }
 
 // decide writes approval or denial. After that, csr is as stored.
