@@ -52,7 +52,7 @@ type Reconciler struct {
 	// waits are the GitOpsClusters with a deletion that waits for a confirmation.
 	waits map[types.NamespacedName]wait
 	// failing has the time since which every pass fails for a GitOpsCluster.
-	failing map[types.NamespacedName]time.Time
+	failing failures
 }
 
 // everyGitOpsCluster is the request for a pass.
@@ -166,7 +166,7 @@ func (r *Reconciler) decide(ctx context.Context, x *member) (err error) {
 		if x.intent.DryRun || x.intent.Refusal != nil {
 			return nil
 		}
-		return r.finalizer(ctx, x.object, true)
+		return setFinalizer(ctx, r.client, x.object, true)
 	}
 	x.desired = map[string]bool{}
 	pulled, err := r.unconfirmed(ctx, x.object, x.found)
@@ -364,7 +364,7 @@ func (r *Reconciler) finish(ctx context.Context, x *member, plan *agents.Plan) (
 	if err == nil {
 		result, err = r.report(ctx, x, plan, facts)
 	}
-	if !r.fails(key(x.object), err) {
+	if !r.failing.last(key(x.object), err) {
 		return result, err
 	}
 	facts.Failed = fmt.Sprintf("an error keeps the clusters of this GitOpsCluster as they are; restore the right or object that it names, or change the policy that denies the request: %v", err)
@@ -372,16 +372,19 @@ func (r *Reconciler) finish(ctx context.Context, x *member, plan *agents.Plan) (
 	return ctrl.Result{}, errors.Join(err, failed)
 }
 
-// fails records the result of a pass for a GitOpsCluster, and reports whether passes have failed for a while.
-func (r *Reconciler) fails(owner types.NamespacedName, err error) bool {
+// failures has the time since which passes fail for a GitOpsCluster.
+type failures map[types.NamespacedName]time.Time
+
+// last records the result of a pass, and reports whether passes have failed for a while.
+func (f failures) last(owner types.NamespacedName, err error) bool {
 	if err == nil {
-		delete(r.failing, owner)
+		delete(f, owner)
 		return false
 	}
-	if r.failing[owner].IsZero() {
-		r.failing[owner] = time.Now()
+	if f[owner].IsZero() {
+		f[owner] = time.Now()
 	}
-	return time.Since(r.failing[owner]) >= agents.Patience
+	return time.Since(f[owner]) >= agents.Patience
 }
 
 // report writes facts to the status of a GitOpsCluster, or releases the GitOpsCluster.
@@ -418,7 +421,7 @@ func (r *Reconciler) release(ctx context.Context, x *member, plan *agents.Plan, 
 	if left {
 		return r.status.write(ctx, x.object, facts, time.Second)
 	}
-	return ctrl.Result{}, r.finalizer(ctx, x.object, false)
+	return ctrl.Result{}, setFinalizer(ctx, r.client, x.object, false)
 }
 
 // left reports whether something of a GitOpsCluster exists. Caches may not have new objects yet.
@@ -445,8 +448,8 @@ func (r *Reconciler) left(ctx context.Context, x *member, plan *agents.Plan) (bo
 	return len(live.held) > 0, err
 }
 
-// finalizer adds or removes ours.
-func (r *Reconciler) finalizer(ctx context.Context, o *v1beta1.GitOpsCluster, desired bool) error {
+// setFinalizer adds or removes our finalizer.
+func setFinalizer(ctx context.Context, c client.Client, o *v1beta1.GitOpsCluster, desired bool) error {
 	if controllerutil.ContainsFinalizer(o, intent.GitOpsClusterFinalizer) == desired {
 		return nil
 	}
@@ -457,7 +460,7 @@ func (r *Reconciler) finalizer(ctx context.Context, o *v1beta1.GitOpsCluster, de
 		controllerutil.RemoveFinalizer(o, intent.GitOpsClusterFinalizer)
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.client.Patch(ctx, o, patch, client.FieldOwner(fieldOwner)); client.IgnoreNotFound(err) != nil {
+	if err := c.Patch(ctx, o, patch, client.FieldOwner(fieldOwner)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("patch GitOpsCluster %s: %w", key(o), err)
 	}
 	return nil

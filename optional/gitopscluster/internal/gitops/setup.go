@@ -56,7 +56,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options, gate: newGate(mgr, options), assignments: assignments,
 		status: &statusWriter{client: mgr.GetClient(), recorder: recorder, wrote: map[types.NamespacedName]written{}},
 		since:  map[types.NamespacedName]map[string]time.Time{}, confirmed: map[types.NamespacedName]bool{},
-		waits: map[types.NamespacedName]wait{}, failing: map[types.NamespacedName]time.Time{},
+		waits: map[types.NamespacedName]wait{}, failing: failures{},
 	}
 	assignments.changed = r.pass
 	if options.Agents != nil {
