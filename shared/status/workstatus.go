@@ -225,6 +225,11 @@ func ShowsReason(status []byte) bool {
 	})
 }
 
+// ShowsUnreachable reports whether that reason is [ClusterUnreachable].
+func ShowsUnreachable(status []byte) bool {
+	return bytes.Contains(status, []byte(`"`+string(ClusterUnreachable)+`Warning"`))
+}
+
 // Repeats reports whether Argo CD on the managed cluster has reported nothing new since earlier
 // facts of the same ManifestWork: all its texts and times are equal. The times of the agent's
 // conditions do not count, because they also change when the agent applies the work again.

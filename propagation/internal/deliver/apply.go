@@ -56,7 +56,7 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 	switch {
 	case app == nil, failed != nil && rejection(failed) == nil, p.plan.Report == nil && rejection(ofApp) == nil:
 		return errors.Join(failed, ofWorks.others) // a retry or the next event leads to a report
-	case p.facts.StatusProblem != "" && failed == nil:
+	case p.facts.StatusProblem != "" && failed == nil && ofWorks.others == nil: // errors are tried again
 		return reconcile.TerminalError(fmt.Errorf("read status of Application %s: %s", p.facts.Key, p.facts.StatusProblem))
 	}
 	return errors.Join(failed, ofWorks.others, a.report(ctx, &p, refusal))

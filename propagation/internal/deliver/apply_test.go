@@ -370,21 +370,25 @@ func TestApply_reportsARefusedWrite(t *testing.T) {
 		want    string // the begin of the Event, empty for none
 		others  bool   // the works only name the Application
 	}{
-		"of another's work":           {"a", never, decide.NoRelease, &policy.Decision{Deliver: true}, "", true},
-		"another's work, tried again": {"a", again, decide.NoRelease, large, "Warning TooLarge too large", true},
-		"deleting":                    {"a", never, decide.NoRelease, policy.RefuseAsWarning(policy.ReasonDeleting, ""), "Warning Refused " + refusal + "delete ManifestWork cluster1/a: ", false},
-		"delivers":                    {"a", never, decide.NoRelease, &policy.Decision{Deliver: true}, "Warning Refused " + refusal + "delete ManifestWork cluster1/a: ", false},
-		"another problem":             {"a", never, decide.NoRelease, large, "Warning TooLarge too large; " + refusal + "delete ManifestWork cluster1/a: ", false},
-		"released":                    {"a", never, decide.Undone, nil, "", false},
-		"not released":                {"finalizers", never, decide.Undone, nil, "Warning Refused " + refusal + "release Application team/app: ", false},
-		"tried again":                 {"a", again, decide.NoRelease, large, "", false},
-		"release tried again":         {"finalizers", again, decide.Undone, nil, "", false},
+		"of another's work":                 {"a", never, decide.NoRelease, &policy.Decision{Deliver: true}, "", true},
+		"another's work, tried again":       {"a", again, decide.NoRelease, large, "Warning TooLarge too large", true},
+		"another's work, unreadable status": {"a", again, decide.NoRelease, large, "Warning TooLarge too large", true},
+		"deleting":                          {"a", never, decide.NoRelease, policy.RefuseAsWarning(policy.ReasonDeleting, ""), "Warning Refused " + refusal + "delete ManifestWork cluster1/a: ", false},
+		"delivers":                          {"a", never, decide.NoRelease, &policy.Decision{Deliver: true}, "Warning Refused " + refusal + "delete ManifestWork cluster1/a: ", false},
+		"another problem":                   {"a", never, decide.NoRelease, large, "Warning TooLarge too large; " + refusal + "delete ManifestWork cluster1/a: ", false},
+		"released":                          {"a", never, decide.Undone, nil, "", false},
+		"not released":                      {"finalizers", never, decide.Undone, nil, "Warning Refused " + refusal + "release Application team/app: ", false},
+		"tried again":                       {"a", again, decide.NoRelease, large, "", false},
+		"release tried again":               {"finalizers", again, decide.Undone, nil, "", false},
 	} {
 		r, recorder := &refusing{errs: map[string]error{c.on: c.err}}, events.NewFakeRecorder(10)
 		a, p := endingOn(t, r, decide.StepDelete, c.release)
 		a.reporter.events, p.plan.Report = recorder, c.report
 		for i := range p.plan.Fates {
 			p.plan.Fates[i].Own = !c.others
+		}
+		if strings.HasSuffix(name, "unreadable status") {
+			p.facts.StatusProblem = "malformed"
 		}
 		if err := a.apply(t.Context(), p); !errors.Is(err, c.err) {
 			t.Errorf("%s: %v", name, err)

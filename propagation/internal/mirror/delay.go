@@ -53,6 +53,8 @@ type facts struct {
 	reason   status.Reason
 	// shown is true if the status shows a reason instead of the cluster's report.
 	shown bool
+	// shownLost is true if the reason that the status shows is an unreachable cluster.
+	shownLost bool
 	// requested is true if the hub asks for an operation and the status shows none (see
 	// request.Run).
 	requested bool
@@ -114,7 +116,7 @@ func delay(e entry, f facts, now time.Time) (entry, time.Duration) {
 		e.before, e.beforeWork, e.ended, e.lost = nil, "", time.Time{}, false
 		return e, 0
 	case e.before == nil:
-		e.before, e.beforeWork = f.reported, f.work
+		e.before, e.beforeWork, e.lost = f.reported, f.work, f.shownLost
 	case e.beforeWork != f.work, !e.lost && !f.reported.Repeats(e.before):
 		return e, 0
 	case !f.reported.Repeats(e.before):

@@ -21,6 +21,10 @@ func TestDelay(t *testing.T) {
 	at := func(work types.UID, generation int64, reported status.WorkStatus, reason status.Reason, shown bool) facts {
 		return facts{work: work, generation: generation, reported: &reported, reason: reason, shown: shown, graces: limits}
 	}
+	lost := func(f facts) facts {
+		f.shownLost = true
+		return f
+	}
 	requested := func(f facts) facts {
 		f.requested = true
 		return f
@@ -95,6 +99,11 @@ func TestDelay(t *testing.T) {
 			{"the time is up without another one", at("1", 2, answer, "", true), 5*time.Minute + 10*time.Second, 0},
 			{"lost again", at("1", 2, old, status.ClusterUnreachable, true), 6 * time.Minute, 0},
 			{"a report of another ManifestWork is news", at("2", 1, factsOf("2", "Healthy"), "", true), 7 * time.Minute, 0},
+		},
+		"a lost cluster that another process has shown": {
+			{"it is back", lost(at("1", 1, old, "", true)), 0, 10 * time.Second},
+			{"the first report may be a comparison during the outage", lost(at("1", 1, answer, "", true)), time.Second, 9 * time.Second},
+			{"the next one counts", lost(at("1", 1, old, "", true)), 2 * time.Second, 0},
 		},
 		"an operation that the hub asks for": {
 			{"it is about to begin", requested(at("1", 1, old, "", false)), 0, 10 * time.Second},

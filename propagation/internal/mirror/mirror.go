@@ -154,7 +154,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d pla
 	d.wait = r.delay(key, facts{
 		initial: !observed.Reported && observed.Reason == "" && !hasHealth(app.Status),
 		work:    work.UID, generation: work.Generation,
-		reported: &work.Facts, reason: observed.Reason, shown: status.ShowsReason(app.Status),
+		reported: &work.Facts, reason: observed.Reason, shown: status.ShowsReason(app.Status), shownLost: status.ShowsUnreachable(app.Status),
 		requested: run.Waits,
 	})
 	if d.wait > 0 {

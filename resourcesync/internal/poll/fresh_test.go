@@ -165,6 +165,7 @@ func TestPoll_hubWithoutSearchHasNothingStale(t *testing.T) {
 		w.polls(3)
 		gauge(t, "stale", clustersStale, 0)
 		gauge(t, "unread", clusterStates.WithLabelValues("unread"), 0)
+		w.view.Clusters = append(w.view.Clusters, "joins")
 		w.polls(10)
 		if keys, err := w.store.List(); err != nil || len(keys) != 0 {
 			t.Errorf("there are reports %v, %v", keys, err)

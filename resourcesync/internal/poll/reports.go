@@ -193,7 +193,7 @@ func (f *reports) checkFiles() error {
 func (f *reports) toWrite(s *state, sets map[intermediate.Key]bool, all, mayHave bool) []intermediate.Key {
 	rows, read := map[intermediate.Key]bool{}, false
 	for _, st := range s.clusters {
-		read = read || !st.unread
+		read = read || !st.readAt.IsZero()
 		for i := range st.Applications {
 			rows[st.Applications[i].Set] = true
 		}
