@@ -25,6 +25,7 @@ var quiet = map[string]string{
 	`code=~"429|5.."`: "the API server refuses nothing",
 	`gitopscluster_`:  "gitopscluster is not installed",
 	`up{service="multicluster-integrations-gitopscluster-metrics"}`: "the same",
+	`up{service="multicluster-integrations-placement-metrics"}`:     "placement is not installed",
 	`reason=~"Deleting|WaitingForWithdrawal|OrphanPending"`:         "nothing is being deleted yet",
 }
 
