@@ -38,7 +38,7 @@ func TestSets_keepWhatOutlivesTheApplicationSet(t *testing.T) {
 		want          map[string]string
 		changed       bool
 	}{
-		{reason: "nothing is said"},
+		{reason: "no annotation"},
 		{reason: "a hold", value: hold, want: hold, changed: true},
 		{reason: "an undo", value: overriding(until("undo", time.Hour)), want: overriding(until("undo", time.Hour)), changed: true},
 		{reason: "the same again", before: hold, value: hold, want: hold},

@@ -57,7 +57,7 @@ func (s *subject) reduced(e payload.Ending) payload.Ending {
 	switch {
 	case err != nil:
 		return e
-	case !written && payload.Size(spec) > max(s.facts.Settings.SizeLimit, payload.Size(&w.Live.Spec)):
+	case payload.Size(spec) > max(s.facts.Settings.SizeLimit, payload.Size(&w.Live.Spec)):
 		return less
 	case !written || w.Applied != metav1.ConditionFalse || applied == nil:
 		return e

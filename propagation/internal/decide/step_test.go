@@ -15,7 +15,7 @@ func TestNextStep(t *testing.T) {
 		want  Step
 	}{
 		"the work does not say how it ends: it is written":                   {stepFacts{Finalized: true}, StepWrite},
-		"it says so and the agent has not reported: wait":                    {stepFacts{Finalized: true, Written: true}, StepWait},
+		"it is written and the agent has not reported: wait":                 {stepFacts{Finalized: true, Written: true}, StepWait},
 		"the agent has applied it: delete":                                   {stepFacts{Finalized: true, Written: true, Proven: true, Applied: metav1.ConditionTrue}, StepDelete},
 		"applied in an earlier version is not applied":                       {stepFacts{Finalized: true, Applied: metav1.ConditionTrue}, StepWrite},
 		"the agent cannot apply it, and it prunes: delete":                   {stepFacts{Finalized: true, Written: true, Applied: metav1.ConditionFalse}, StepDelete},

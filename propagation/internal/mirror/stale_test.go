@@ -120,12 +120,14 @@ func TestChange_isNotRevertedByAnEarlierReport(t *testing.T) {
 	const pending = "Progressing/OutOfSync@53e28ff2 Succeeded"
 	for name, c := range map[string]struct {
 		refused, lost, takeover bool
+		before                  bool // the takeover comes before the report from during the outage
 	}{
 		"at once":                       {},
 		"with a takeover":               {takeover: true},
 		"after a failed apply":          {refused: true},
 		"after a lost cluster":          {lost: true},
 		"refused, lost, and a takeover": {refused: true, lost: true, takeover: true},
+		"lost, and an early takeover":   {lost: true, before: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFleet(t)
@@ -158,6 +160,13 @@ func TestChange_isNotRevertedByAnEarlierReport(t *testing.T) {
 			applied(t, work)
 			if c.lost {
 				available(t, cluster, metav1.ConditionTrue)
+				if c.before {
+					stop()
+					start(t, options, watched)
+					early := f.app("early", cluster.Name)
+					report(t, f.work(early, cluster.Name), "healthStatus", "Missing", "syncStatus", "OutOfSync")
+					awaitStatus(t, early, "Missing/OutOfSync@")
+				}
 				// The cluster's Argo CD has compared the earlier state during the outage.
 				report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...)
 			}

@@ -97,7 +97,7 @@ func TestFind_detectsTheAddress(t *testing.T) {
 		"no port":      {reason: "a word is no port", wanted: Requirements{Port: "https"}, services: []corev1.Service{service(name, balanced(ip))}, problem: ReasonAddress, says: "from 1 to 65535"},
 		"port zero":    {reason: "nor is 0", wanted: Requirements{Port: "0"}, services: []corev1.Service{service(name, balanced(ip))}, problem: ReasonAddress, says: "from 1 to 65535"},
 		"URL":          {reason: "a URL is no host", wanted: Requirements{Address: "https://principal.example.com:443"}, problem: ReasonAddress, says: "without scheme and port"},
-		"long address": {reason: "what is said of it is bounded", wanted: Requirements{Address: strings.Repeat("a", 10_000)}, problem: ReasonAddress, says: "aaa..."},
+		"long address": {reason: "messages about it are bounded", wanted: Requirements{Address: strings.Repeat("a", 10_000)}, problem: ReasonAddress, says: "aaa..."},
 	}
 	for title, c := range cases {
 		t.Run(title, func(t *testing.T) {
