@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -24,7 +25,9 @@ import (
 // it. flags are flags of kube-apiserver.
 func (h *MemoryHub) StartHub(b *testing.B, flags map[string]string) *rest.Config {
 	b.Helper()
-	b.Setenv(assetsVariable, "") // Start changes it
+	for variable, value := range map[string]string{assetsVariable: "", "TMPDIR": os.Getenv("TMPDIR")} {
+		b.Setenv(variable, value) // Start changes it
+	}
 	config, stop, err := Start(func(env *envtest.Environment) {
 		for name, value := range flags {
 			env.ControlPlane.GetAPIServer().Configure().Set(name, value)
@@ -38,6 +41,7 @@ func (h *MemoryHub) StartHub(b *testing.B, flags map[string]string) *rest.Config
 			b.Errorf("stop the control plane: %v", err)
 		}
 	})
+	config.WarningHandler = rest.NoWarnings{} // one for each finalizer
 	if err := h.load(b.Context(), config); err != nil {
 		b.Fatal(err)
 	}
@@ -85,7 +89,8 @@ func createNamespace(ctx context.Context, c dynamic.Interface, name string) erro
 
 // create creates an object and writes its status, unless the kind has no status subresource.
 func create(ctx context.Context, c dynamic.ResourceInterface, object *unstructured.Unstructured) error {
-	if _, err := c.Create(ctx, object, metav1.CreateOptions{}); err != nil {
+	created, err := c.Create(ctx, object, metav1.CreateOptions{})
+	if err != nil || created.Object["status"] != nil {
 		return err
 	}
 	status, err := json.Marshal(map[string]any{"status": object.Object["status"]})
