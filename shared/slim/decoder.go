@@ -6,6 +6,7 @@ package slim
 import (
 	"bufio"
 	"bytes"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -91,7 +92,14 @@ func (d *decoder[T]) decode() (watch.EventType, runtime.Object, error) {
 		if kind, object, failed := d.status(); failed == nil {
 			return kind, object, nil
 		}
-		return "", nil, fmt.Errorf("decode watch event: %w", err)
+		var rest event[stdjson.RawMessage]
+		if json.UnmarshalCaseSensitivePreserveInts(d.frame, &rest) != nil || rest.Object == nil {
+			return "", nil, fmt.Errorf("decode watch event: %w", err)
+		}
+		if e.Object, err = readable[T](*rest.Object, err); err != nil {
+			return "", nil, fmt.Errorf("decode watch event: %w", err)
+		}
+		e.Type = rest.Type
 	}
 	switch e.Type {
 	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:

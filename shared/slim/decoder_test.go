@@ -72,7 +72,13 @@ func TestDecode(t *testing.T) {
 		"noJSON":      {reason: "the decoder does not guess", stream: "<html>\n", err: "decode watch event"},
 		"unknownType": {reason: "nor skips", stream: `{"type":"MOVED","object":{}}` + "\n", err: `unknown type "MOVED"`},
 		"noObject":    {reason: "an event is about something", stream: `{"type":"ADDED"}` + "\n", err: "without an object"},
-		"wrongShape":  {reason: "an object of another shape is not passed on half", stream: `{"type":"ADDED","object":{"status":"x"}}` + "\n", err: "decode watch event"},
+		"wrongShape":  {reason: "an object of another shape is not passed on half", stream: `{"type":"ADDED","object":{"metadata":"x"}}` + "\n", err: "decode watch event"},
+		"unreadable": {
+			reason: "a status that Go's types cannot hold counts as empty, and the watch goes on",
+			stream: `{"type":"MODIFIED","object":{"metadata":{"name":"a"},"status":{"conditions":[{"type":"Applied","lastTransitionTime":"2026-01-01T00:00:00z"}]}}}` + "\n" +
+				`{"object":{"metadata":{"name":"b"},"status":{"resourceStatus":{"manifests":[{"resourceMeta":{"ordinal":3000000000}}]}}},"type":"ADDED"}` + "\n" + `{"type":"ADDED","object":{"metadata":{"name":"c"}}}` + "\n",
+			want: []string{"MODIFIED a", "ADDED b", "ADDED c"}, err: "EOF",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDecoder(io.NopCloser(strings.NewReader(c.stream)), func(w *slimWork) runtime.Object { return w.work() })

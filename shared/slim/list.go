@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/pager"
-	"sigs.k8s.io/json"
 )
 
 // pageSize is how many objects one request of a list returns.
@@ -126,8 +125,8 @@ func decodeList[T any](stream io.Reader, each func(*T) error) (meta metav1.ListM
 				if err := d.Decode(&raw); err != nil {
 					return err
 				}
-				item := new(T)
-				if err := json.UnmarshalCaseSensitivePreserveInts(raw, item); err != nil {
+				item, err := decodeObject[T](raw)
+				if err != nil {
 					return err
 				}
 				return each(item)

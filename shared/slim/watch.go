@@ -13,7 +13,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -48,20 +47,19 @@ func (s Source) trimming(trim *toolscache.TransformFunc) toolscache.ListerWatche
 	}
 }
 
-// NewSource returns the source of a custom resource's objects in all namespaces that match labels.
-// It decodes an object as T, which may leave out fields that no handler reads. object converts a T
-// to the Go type of the kind, with name, namespace, UID, resource version and annotations. A
-// bookmark has nothing else. The labels must be the cache's own selector for the kind. nil selects
-// all objects.
-func NewSource[T any, O client.Object](config *rest.Config, resource schema.GroupVersionResource, selector labels.Selector, object func(*T) O) (Source, error) {
+// NewSource returns the source of a custom resource's objects in all namespaces that match
+// selectors. It decodes an object as T, which may leave out fields that no handler reads. object
+// converts a T to the Go type of the kind, with name, namespace, UID, resource version and
+// annotations. A bookmark has nothing else. The selectors must be the cache's own for the kind. A
+// status or spec that T cannot hold counts as empty.
+func NewSource[T any, O client.Object](config *rest.Config, resource schema.GroupVersionResource, object func(*T) O, selectors ...client.ListOption) (Source, error) {
 	of, err := newEndpoint(config, resource)
 	if err != nil {
 		return Source{}, err
 	}
+	own := (&client.ListOptions{}).ApplyOptions(selectors).AsListOptions()
 	selected := func(options metav1.ListOptions) metav1.ListOptions {
-		if selector != nil {
-			options.LabelSelector = selector.String()
-		}
+		options.LabelSelector, options.FieldSelector = own.LabelSelector, own.FieldSelector
 		return options
 	}
 	page := func(ctx context.Context, options metav1.ListOptions, each func(runtime.Object)) (metav1.ListMeta, error) {

@@ -41,7 +41,7 @@ var (
 
 func source(t *testing.T, config *rest.Config) Source {
 	t.Helper()
-	s, err := NewSource(config, works, selected, (*slimWork).work)
+	s, err := NewSource(config, works, (*slimWork).work, client.MatchingLabelsSelector{Selector: selected})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,14 @@ func start(t *testing.T, scheme *runtime.Scheme, informers Constructor) cache.Ca
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.GetInformer(t.Context(), &workv1.ManifestWork{}, cache.BlockUntilSynced(false)); err != nil {
+	run(t, c, &workv1.ManifestWork{})
+	return c
+}
+
+// run runs a cache with the objects of a kind until the test ends, and returns when it has them.
+func run(t *testing.T, c cache.Cache, kind client.Object) {
+	t.Helper()
+	if _, err := c.GetInformer(t.Context(), kind, cache.BlockUntilSynced(false)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -143,7 +150,6 @@ func start(t *testing.T, scheme *runtime.Scheme, informers Constructor) cache.Ca
 	if !c.WaitForCacheSync(ctx) {
 		t.Fatal("the cache did not sync")
 	}
-	return c
 }
 
 // contents returns the cached works by name.

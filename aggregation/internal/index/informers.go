@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
@@ -26,11 +27,15 @@ type slimWork struct {
 // others are the sources of further kinds.
 func Informers(config *rest.Config, others ...slim.Source) (slim.Constructor, error) {
 	resource := schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
-	works, err := slim.NewSource(config, resource, generated, func(w *slimWork) *workv1.ManifestWork {
+	works, err := slim.NewSource(config, resource, func(w *slimWork) *workv1.ManifestWork {
 		return &workv1.ManifestWork{ObjectMeta: w.Metadata.ObjectMeta, Status: w.Status}
-	})
+	}, client.MatchingLabelsSelector{Selector: generated})
 	if err != nil {
 		return nil, err
 	}
-	return slim.Informers(append(others, works)...), nil
+	clusters, err := slim.ManagedClusters(config)
+	if err != nil {
+		return nil, err
+	}
+	return slim.Informers(append(others, works, clusters)...), nil
 }

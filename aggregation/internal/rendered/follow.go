@@ -41,9 +41,9 @@ func source(config *rest.Config) (slim.Source, error) {
 		Status   json.RawMessage `json:"status"`
 	}
 	resource := argocd.GroupVersion.WithResource(argocd.ApplicationPlural)
-	return slim.NewSource(config, resource, selector, func(a *slimApplication) *argocd.Application {
+	return slim.NewSource(config, resource, func(a *slimApplication) *argocd.Application {
 		return &argocd.Application{ObjectMeta: a.Metadata.ObjectMeta, Spec: a.Spec, Status: a.Status}
-	})
+	}, client.MatchingLabelsSelector{Selector: selector})
 }
 
 // Follower keeps rows up to date with the hub's Applications. It is a runnable of the manager that

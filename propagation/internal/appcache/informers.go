@@ -45,19 +45,23 @@ type (
 // NewInformer.
 func Informers(config *rest.Config) (slim.Constructor, error) {
 	resource := schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
-	works, err := slim.NewSource(config, resource, pulledWorks, func(w *slimWork) *workv1.ManifestWork {
+	works, err := slim.NewSource(config, resource, func(w *slimWork) *workv1.ManifestWork {
 		return &workv1.ManifestWork{ObjectMeta: w.Metadata.ObjectMeta, Spec: w.Spec, Status: w.Status}
-	})
+	}, client.MatchingLabelsSelector{Selector: pulledWorks})
 	if err != nil {
 		return nil, err
 	}
-	apps, err := slim.NewSource(config, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), nil, func(a *slimApplication) *argocd.Application {
+	apps, err := slim.NewSource(config, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), func(a *slimApplication) *argocd.Application {
 		return &argocd.Application{ObjectMeta: a.Metadata.ObjectMeta, Spec: a.Spec, Operation: a.Operation, Status: a.Status}
 	})
 	if err != nil {
 		return nil, err
 	}
-	return slim.Informers(works, apps), nil
+	clusters, err := slim.ManagedClusters(config)
+	if err != nil {
+		return nil, err
+	}
+	return slim.Informers(works, apps, clusters), nil
 }
 
 // NewIndex returns the index of the ManifestWorks in a cache with [Caches].

@@ -35,7 +35,7 @@ type Applications struct {
 // NewApplications returns the source of a fleet's Applications. It keeps nothing of Applications
 // that are neither pulled nor rendered.
 func NewApplications(config *rest.Config, fleet *model.Fleet) (*Applications, error) {
-	source, err := slim.NewSource(config, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), nil, decode)
+	source, err := slim.NewSource(config, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), decode)
 	if err != nil {
 		return nil, err
 	}
