@@ -61,7 +61,8 @@ func resultOf(ctx context.Context, after time.Duration, err error) (ctrl.Result,
 
 // reconcile returns the delay until the next reconcile, or 0 if only an event leads to it.
 func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
-	if err := r.restore(ctx, key); err != nil {
+	elsewhere, err := r.restore(ctx, key)
+	if err != nil {
 		return 0, err
 	}
 	facts, err := gather(ctx, r.facts, r.cached, key)
@@ -80,25 +81,28 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (t
 	if len(p.plan.Fates) != len(facts.Works) {
 		return 0, fmt.Errorf("plan for Application %s: %d fates for %d ManifestWorks", key, len(p.plan.Fates), len(facts.Works))
 	}
+	if elsewhere {
+		p.plan.Release, p.plan.After = decide.NoRelease, decide.Sooner(p.plan.After, restorePause)
+	}
 	return p.plan.After, r.applier.apply(ctx, p)
 }
 
-// restore restores the label of the works that concern an Application. The error has the cause if
-// it cannot.
-func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) error {
+// restore restores the label of the works that concern an Application, as [sweeper.restore]. The
+// Application shows why that is rejected.
+func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) (elsewhere bool, err error) {
 	app, err := readObject(ctx, r.sweeper.client, key, &argocd.Application{})
 	if err != nil {
-		return err
+		return false, err
 	}
-	err = r.sweeper.restore(ctx, key, app)
+	elsewhere, err = r.sweeper.restore(ctx, key, app)
 	if err == nil || app == nil || app.DeletionTimestamp != nil || !isRejected(err) {
-		return err
+		return elsewhere, err
 	}
 	whole, failed := readObject(ctx, r.cached, key, &argocd.Application{})
 	if whole == nil || failed != nil {
-		return errors.Join(err, failed)
+		return elsewhere, errors.Join(err, failed)
 	}
-	return errors.Join(err, r.applier.reporter.updateConditions(ctx, whole, *refused("not delivered", err), ""))
+	return elsewhere, errors.Join(err, r.applier.reporter.updateConditions(ctx, whole, *refused("not delivered", err), ""))
 }
 
 // prepare plans every Application once with facts from the caches. It returns how long to wait for

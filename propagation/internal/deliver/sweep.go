@@ -55,8 +55,15 @@ type sweeper struct {
 }
 
 // lostWork is a work that the cache does not have, probably because its label is missing, and the
-// Application that it carries.
-type lostWork struct{ work, app types.NamespacedName }
+// Application that it carries. Its label is not restored again before a time, because an agent may
+// keep removing it.
+type lostWork struct {
+	work, app types.NamespacedName
+	again     time.Time
+}
+
+// restorePause is the time between two restored labels of a work.
+const restorePause = 5 * time.Second
 
 // lostByName indexes them by the Application's name, which is the same on the cluster.
 const lostByName = "name"
@@ -79,21 +86,31 @@ func newSweeper(c clients) *sweeper {
 // deletion still delivers, and an agent may remove its label. A deleted work costs restore one
 // request.
 func (s *sweeper) left(work client.Object) {
-	if app, named := manifestcache.ClaimantOf(work); named {
-		s.lost.Add(client.ObjectKeyFromObject(work).String(), lostWork{client.ObjectKeyFromObject(work), app})
+	app, named := manifestcache.ClaimantOf(work)
+	if !named {
+		return
 	}
+	lost := lostWork{work: client.ObjectKeyFromObject(work), app: app}
+	if o, known := s.lost.Get(lost.work.String()); known {
+		if before, ok := o.(lostWork); ok {
+			lost.again = before.again
+		}
+	}
+	s.lost.Add(lost.work.String(), lost)
 }
 
 // restore restores the label of the works that concern an Application. Such a work carries the
 // Application, or may deliver its identity on its cluster. app is nil if the Application does not
-// exist. The error is a conflict until the cache has the works. If a reconcile did not wait for the
-// cache, it could deliver the Application a second time, or release it while a work exists. restore
-// does not wait for unproven works of other clusters, because an agent may have them name any
-// Application. A deleted Application is neither delivered nor released, so it waits for no work.
-func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *argocd.Application) error {
+// exist. The error is a conflict until the cache has the works on the Application's cluster. If a
+// reconcile did not wait for the cache, it could deliver the Application a second time. elsewhere
+// is true until the cache has its works on other clusters, whose agents must not delay this one.
+// Until then the Application may not be released. Unproven works of other clusters do not count,
+// because an agent may have them name any Application. A deleted Application is neither delivered
+// nor released, so it waits for no work.
+func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *argocd.Application) (elsewhere bool, err error) {
 	found, err := s.lost.ByIndex(lostByName, key.Name)
 	if err != nil {
-		return fmt.Errorf("look up ManifestWorks without label %s: %w", contract.PullLabel, err)
+		return false, fmt.Errorf("look up ManifestWorks without label %s: %w", contract.PullLabel, err)
 	}
 	for _, o := range found {
 		lost, ok := o.(lostWork)
@@ -103,15 +120,19 @@ func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *ar
 		}
 		err := s.restoreWork(ctx, lost)
 		switch {
-		case err == nil:
+		case err == nil && time.Now().After(lost.again):
 			s.lost.Delete(lost.work.String())
-		case onTarget, app != nil && slices.Contains(payload.WorkNames(app), lost.work.Name):
-			return err
+		case err == nil:
+		case onTarget:
+			return elsewhere, err
 		case !apierrors.IsConflict(err):
 			ctrl.LoggerFrom(ctx).Error(err, "cannot restore the label of a ManifestWork", "again", s.interval.String())
+			fallthrough
+		default:
+			elsewhere = elsewhere || app != nil && slices.Contains(payload.WorkNames(app), lost.work.Name)
 		}
 	}
-	return nil
+	return elsewhere, nil
 }
 
 // restoreWork restores the label of a work. It returns nil once the cache has the work, or if the
@@ -120,6 +141,10 @@ func (s *sweeper) restoreWork(ctx context.Context, lost lostWork) error {
 	cached, err := s.index.Of(lost.app)
 	if err != nil || slices.ContainsFunc(cached, func(w *manifestcache.Work) bool { return client.ObjectKeyFromObject(w) == lost.work }) {
 		return err
+	}
+	behind := apierrors.NewConflict(workv1.Resource("manifestworks"), lost.work.Name, errors.New("the cache does not have it yet"))
+	if time.Now().Before(lost.again) {
+		return behind
 	}
 	live, err := readObject(ctx, s.live, lost.work, &workv1.ManifestWork{})
 	if err != nil || live == nil {
@@ -141,10 +166,12 @@ func (s *sweeper) restoreWork(ctx context.Context, lost lostWork) error {
 		if err := s.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("label ManifestWork %s: %w", lost.work, err)
 		}
+		lost.again = time.Now().Add(restorePause)
+		s.lost.Add(lost.work.String(), lost)
 		worksWritten.WithLabelValues("update").Inc()
 		ctrl.LoggerFrom(ctx).Info("put the pull label back onto a ManifestWork", "cluster", live.Namespace, "work", live.Name, "application", app.String())
 	}
-	return apierrors.NewConflict(workv1.Resource("manifestworks"), live.Name, errors.New("the cache does not have it yet"))
+	return behind
 }
 
 // lostApplications returns the Applications of the works that the cache does not have.
@@ -302,7 +329,7 @@ func unlabelled(ctx context.Context, live client.Reader) (found []lostWork, err 
 		}
 		for i := range list.Items {
 			if app, named := manifestcache.ClaimantOf(&list.Items[i]); named {
-				found = append(found, lostWork{client.ObjectKeyFromObject(&list.Items[i]), app})
+				found = append(found, lostWork{work: client.ObjectKeyFromObject(&list.Items[i]), app: app})
 			}
 		}
 		if list.Continue == "" {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -311,6 +312,67 @@ func TestLabels_delayNothingOnOtherClusters(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// The agent of a former cluster keeps removing the label of its work. The Application is delivered to its
+// present cluster, and leaves it when it is deleted. It is not released before its former work has ended. The
+// agent causes only a patch every few seconds.
+func TestLabels_ofAFormerClusterDelayNoOther(t *testing.T) {
+	p := newPlace(t)
+	next := newCluster(t)
+	p.bind(p.cluster, next)
+	var former atomic.Pointer[workv1.ManifestWork]
+	var patches atomic.Int32
+	startWith(t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				err := c.Patch(ctx, o, patch, opts...)
+				if work := former.Load(); work != nil && o.GetNamespace() == work.Namespace && o.GetName() == work.Name {
+					patches.Add(1)
+					unlabel := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:null}}}`, contract.PullLabel))
+					return errors.Join(err, hub.client.Patch(ctx, work.DeepCopy(), unlabel))
+				}
+				return err
+			},
+		})
+	})
+	app := p.deploy("moved", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	former.Store(work)
+	began := time.Now()
+	removeLabel(t, work)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = next })
+	present := &workv1.ManifestWork{}
+	testkit.Eventually(t, "the delivery to the present cluster", func() error {
+		return hub.client.Get(t.Context(), client.ObjectKey{Namespace: next, Name: work.Name}, present)
+	})
+	finalized(t, present)
+	remove(t, app)
+	testkit.Eventually(t, "the withdrawal from the present cluster", func() error {
+		if stored(t, present).DeletionTimestamp == nil {
+			return errors.New("the work is not deleted")
+		}
+		return nil
+	})
+	pruned(t, present)
+	testkit.Eventually(t, "the work on the present cluster to be gone", func() error { return gone(present) })
+	delivered(t, p.deploy("another"), p.cluster)
+	if err := gone(app); err == nil {
+		t.Error("it was released while its former work exists")
+	}
+	if n, most := patches.Load(), int32(5+time.Since(began)/time.Second); n > most {
+		t.Errorf("the agent caused %d patches, want %d at most", n, most)
+	}
+	former.Store(nil)
+	testkit.Eventually(t, "the end of the former work", func() error {
+		if stored(t, work).DeletionTimestamp == nil {
+			return errors.New("it is not deleted")
+		}
+		return nil
+	})
+	pruned(t, work)
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
 func removeLabel(t *testing.T, works ...*workv1.ManifestWork) {
