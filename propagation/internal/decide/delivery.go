@@ -181,20 +181,20 @@ func (d *delivery) taken() bool {
 		return false
 	}
 	cluster := d.app.Annotations[contract.ClusterAnnotation]
-	if !r.Wants {
-		d.e.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
-			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, d.identity, r.Key, r.Copy)
-		return true
-	}
-	d.e.outcome.refusal = policy.Refuse(policy.ReasonTaken,
-		"not delivered: Application %s already delivers %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
-		r.Key, d.identity, cluster, contract.AppNamespaceAnnotation)
-	if r.Waits == d.e.facts.Key {
+	switch {
+	case r.Waits == d.e.facts.Key:
 		d.e.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: Application %s has %s on cluster %q and waits for what this Application has; give one of them a third namespace there with annotation %s first",
 			r.Key, d.identity, cluster, contract.AppNamespaceAnnotation)
+	case !r.Wants:
+		d.e.outcome.refusal = policy.Refuse(policy.ReasonWaitingForOld,
+			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, d.identity, r.Key, r.Copy)
+	default:
+		d.e.outcome.refusal = policy.Refuse(policy.ReasonTaken,
+			"not delivered: Application %s already delivers %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
+			r.Key, d.identity, cluster, contract.AppNamespaceAnnotation)
 	}
-	if d.current == nil {
+	if !r.Wants || d.current == nil {
 		return true
 	}
 	d.e.plan.again(afterRefusal)

@@ -51,7 +51,11 @@ func (s *subject) automation() Automation {
 		return AutomationStays
 	}
 	out := s.work.Annotations[contract.PausedAnnotation] != ""
-	switch pause := s.paused(Deliver); {
+	pause := s.paused(Deliver)
+	if out && pause.Mode != "" {
+		s.plan.again(pause.Left(s.facts.Now))
+	}
+	switch {
 	case pause.Mode == policy.PauseSync && !out:
 		return AutomationOut
 	case pause.Mode == "" && out:

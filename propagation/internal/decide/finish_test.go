@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -47,4 +48,18 @@ func TestDecide_updatesProjectAndAutomation(t *testing.T) {
 			s.annotate(contract.PausedAnnotation, "delivery")
 		}, want: "w keep"},
 	})
+}
+
+// If a pause of syncs ends, a refused delivery gets its automation back.
+func TestDecide_returnsAtTheEndOfAPause(t *testing.T) {
+	for name, aim := range map[string]string{"refused": "c1", "former cluster": "d1"} {
+		s := newScene()
+		s.delivered("w").stopped()
+		s.aim(aim)
+		s.Settings.SizeLimit = 100
+		s.Namespace.Pause = policy.Pause{Mode: policy.PauseSync, Until: noon.Add(time.Hour), By: "Namespace team"}
+		if p := Decide(s.Facts); p.After != time.Hour {
+			t.Errorf("%s: again after %s, want an hour", name, p.After)
+		}
+	}
 }

@@ -83,7 +83,10 @@ func ParseOverride(value, on string, now time.Time) (Override, error) {
 	case err != nil:
 		return bad(fmt.Sprintf("%.40q is no time", fields[2]))
 	case until.Sub(now) > longest:
-		return bad("the time is too far ahead, so it holds until " + until.Add(-longest).UTC().Format(time.RFC3339) + ", and takes effect then")
+		valid := until.Add(-longest).UTC()
+		hold, err := bad("the time is too far ahead, so it holds until " + valid.Format(time.RFC3339) + ", and takes effect then")
+		hold.Until = valid
+		return hold, err
 	case !until.After(now):
 		return Override{}, nil
 	}

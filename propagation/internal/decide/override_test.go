@@ -17,6 +17,7 @@ func TestParseOverride(t *testing.T) {
 		reason, value string
 		want          Effect
 		refused       string
+		until         time.Time // of a refused one
 	}{
 		{reason: "no annotation", value: ""},
 		{reason: "approved for an hour", value: "approve until " + at(time.Hour), want: Approve},
@@ -25,8 +26,8 @@ func TestParseOverride(t *testing.T) {
 		{reason: "another zone", value: "approve until 2026-11-21T15:00:00+02:00", want: Approve},
 		{reason: "its time has passed", value: "hold until " + at(-time.Second)},
 		{reason: "its time is now", value: "approve until " + at(0)},
-		{reason: "an approval is for a day", value: "approve until " + at(25*time.Hour), want: Hold, refused: "too far ahead, so it holds until " + at(time.Hour) + ", and takes effect then"},
-		{reason: "nothing is held for ever", value: "hold until " + at(91*24*time.Hour), want: Hold, refused: "too far ahead, so it holds until " + at(24*time.Hour)},
+		{reason: "an approval is for a day", value: "approve until " + at(25*time.Hour), want: Hold, refused: "too far ahead, so it holds until " + at(time.Hour) + ", and takes effect then", until: day.Add(time.Hour)},
+		{reason: "nothing is held for ever", value: "hold until " + at(91*24*time.Hour), want: Hold, refused: "too far ahead, so it holds until " + at(24*time.Hour), until: day.Add(24 * time.Hour)},
 		{reason: "no end", value: "approve", want: Hold, refused: "form"},
 		{reason: "no word", value: "yes until " + at(time.Hour), want: Hold, refused: `"yes" is no word`},
 		{reason: "no time", value: "approve until tomorrow", want: Hold, refused: `"tomorrow" is no time`},
@@ -34,6 +35,9 @@ func TestParseOverride(t *testing.T) {
 		got, err := ParseOverride(c.value, "namespace team", day)
 		if got.Effect != c.want || (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 			t.Errorf("%s: %q is %q, %v; want %q, %q", c.reason, c.value, got.Effect, err, c.want, c.refused)
+		}
+		if err != nil && !got.Until.Equal(c.until) {
+			t.Errorf("%s: %q holds until %s, want %s", c.reason, c.value, got.Until, c.until)
 		}
 		if err != nil && !strings.Contains(err.Error(), `"undo until <time>"`) {
 			t.Errorf("%s: the remedy is missing: %v", c.reason, err)

@@ -71,7 +71,7 @@ func TestDecide_keepsTheWorkOfARefusedDelivery(t *testing.T) {
 		}, want: policy.ReasonTaken, text: "already delivers"},
 		"two wait for each other": {change: func(s *scene) {
 			s.aim("d1")
-			s.Rivals = []Rival{{Key: types.NamespacedName{Namespace: "other", Name: "shop"}, Copy: "its", Wants: true, Waits: s.Key}}
+			s.Rivals = []Rival{{Key: types.NamespacedName{Namespace: "other", Name: "shop"}, Copy: "its", Waits: s.Key}}
 		}, want: policy.ReasonWaitingForOld, text: "third namespace"},
 		"too large": {change: func(s *scene) { s.Settings.SizeLimit = 100 }, want: policy.ReasonTooLarge, text: "into git"},
 		"no room for its ending": {change: func(s *scene) {
