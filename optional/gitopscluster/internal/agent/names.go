@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -25,6 +27,12 @@ const (
 	LeavingWorkName = AddOnName + "-leaving"
 	// SignerName is the signer of the client certificates. Nothing else signs for it.
 	SignerName = "open-cluster-management.io/mci-argocd-agent"
+)
+
+// These are the resources of these objects.
+var (
+	AddOns = schema.GroupVersionResource{Group: addonv1alpha1.GroupName, Version: "v1alpha1", Resource: "managedclusteraddons"}
+	Works  = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
 )
 
 // These are keys on these objects.

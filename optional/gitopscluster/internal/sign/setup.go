@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -30,6 +31,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
 const (
@@ -86,6 +88,11 @@ func Caches() map[client.Object]cache.ByObject {
 			Field: fields.OneTermEqualSelector("metadata.name", agent.AddOnName), Transform: agent.Transform,
 		},
 	}
+}
+
+// AddOns returns the source of the add-ons in [Caches]. The clusters' agents write their status.
+func AddOns(config *rest.Config) (slim.Source, error) {
+	return slim.NewSource(config, agent.AddOns, slim.Whole[addonv1alpha1.ManagedClusterAddOn], client.MatchingFields{"metadata.name": agent.AddOnName})
 }
 
 // trim is the transform of the cache of requests. A managed cluster may create any number of requests. Of

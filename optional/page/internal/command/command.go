@@ -23,6 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/server"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
 // Version is the version of this module. A release changes it here.
@@ -52,10 +53,16 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), clusterv1.Install(scheme), coordinationv1.AddToScheme(scheme)); err != nil {
 		return fmt.Errorf("register types: %w", err)
 	}
+	clusters, err := slim.ManagedClusters(env.Config)
+	if err != nil {
+		return err
+	}
 	mgr, err := boot.NewManager(ctx, env, boot.Kinds{
 		Scheme: scheme,
-		Cache:  cache.Options{ByObject: map[client.Object]cache.ByObject{&clusterv1.ManagedCluster{}: hub.ClusterCache()}},
-		Warm:   []client.Object{&clusterv1.ManagedCluster{}},
+		Cache: cache.Options{
+			ByObject: map[client.Object]cache.ByObject{&clusterv1.ManagedCluster{}: hub.ClusterCache()}, NewInformer: slim.Informers(clusters),
+		},
+		Warm: []client.Object{&clusterv1.ManagedCluster{}},
 	})
 	if err != nil {
 		return err

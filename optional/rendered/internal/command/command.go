@@ -19,6 +19,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/optional/rendered/internal/unreachable"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
 // Version is the version of this module. A release changes it here.
@@ -52,9 +53,13 @@ func (*Command) Run(ctx context.Context, env *boot.Env) error {
 	for object := range watched {
 		warm = append(warm, object)
 	}
+	clusters, err := slim.ManagedClusters(env.Config)
+	if err != nil {
+		return err
+	}
 	mgr, err := boot.NewManager(ctx, env, boot.Kinds{
 		Scheme: scheme,
-		Cache:  cache.Options{ByObject: watched, DefaultTransform: cache.TransformStripManagedFields()},
+		Cache:  cache.Options{ByObject: watched, NewInformer: slim.Informers(clusters), DefaultTransform: cache.TransformStripManagedFields()},
 		Warm:   warm,
 	})
 	if err != nil {

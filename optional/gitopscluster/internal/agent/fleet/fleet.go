@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -26,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -76,12 +78,27 @@ func New(mgr ctrl.Manager) (*Fleet, error) {
 			&addonv1alpha1.ClusterManagementAddOn{}: {Field: fields.OneTermEqualSelector("metadata.name", agent.AddOnName)},
 		},
 	}
+	// The clusters' agents write the status of their add-ons and works.
+	addOns, err := slim.NewSource(mgr.GetConfig(), agent.AddOns, slim.Whole[addonv1alpha1.ManagedClusterAddOn], client.MatchingLabelsSelector{Selector: owned})
+	if err != nil {
+		return nil, err
+	}
+	delivering, err := worksNamed(mgr.GetConfig(), owned, agent.WorkName)
+	if err != nil {
+		return nil, err
+	}
+	options.NewInformer = slim.Informers(addOns, delivering)
 	objects, err := cache.New(mgr.GetConfig(), options)
 	if err != nil {
 		return nil, fmt.Errorf("watch add-ons and works of argocd-agent: %w", err)
 	}
 	// A field selector has one name, and a cache has one selector for each kind.
 	options.ByObject = map[client.Object]cache.ByObject{&workv1.ManifestWork{}: works(agent.LeavingWorkName)}
+	checking, err := worksNamed(mgr.GetConfig(), owned, agent.LeavingWorkName)
+	if err != nil {
+		return nil, err
+	}
+	options.NewInformer = slim.Informers(checking)
 	leaving, err := cache.New(mgr.GetConfig(), options)
 	if err != nil {
 		return nil, fmt.Errorf("watch works that check for keys of argocd-agent: %w", err)
@@ -96,6 +113,10 @@ func New(mgr ctrl.Manager) (*Fleet, error) {
 	f := &Fleet{objects: objects, leaving: leaving, clusters: mgr.GetCache(), client: c, now: time.Now}
 	f.watched.objects, f.watched.looks, f.watched.clusters = objects, leaving, mgr.GetCache()
 	return f, nil
+}
+
+func worksNamed(config *rest.Config, owned labels.Selector, name string) (slim.Source, error) {
+	return slim.NewSource(config, agent.Works, slim.Whole[workv1.ManifestWork], client.MatchingLabelsSelector{Selector: owned}, client.MatchingFields{"metadata.name": name})
 }
 
 // Reading returns a Fleet without caches, for [Fleet.Plan] alone.

@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -41,6 +44,25 @@ func caches(t *testing.T) *Fleet {
 		return err
 	})
 	return f
+}
+
+// One cluster's agent reports a time that the API server admits and Go's type cannot hold. The agents of other
+// clusters are delivered, by a running process and by a new one.
+func TestCaches_surviveWhatOneClusterReports(t *testing.T) {
+	odd := newRig(t)
+	odd.await("the work", written)
+	report := func(conditions string) {
+		t.Helper()
+		for name, version := range map[string]string{"ManagedClusterAddOn": "addon.open-cluster-management.io/v1alpha1", "ManifestWork": "work.open-cluster-management.io/v1"} {
+			o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": name, "metadata": map[string]any{"namespace": odd.name, "name": agent.AddOnName}}}
+			if err := hub.client.Status().Patch(context.Background(), o, client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":`+conditions+`}}`))); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	report(`[{"type":"Odd","status":"True","reason":"Odd","message":"","lastTransitionTime":"2026-01-01T00:00:00z"}]`)
+	t.Cleanup(func() { report("null") }) // other tests list whole kinds
+	newRig(t).await("the work of another cluster", written)
 }
 
 // A managed cluster sets our label on its other works, and fills the work of its agent with labels,
