@@ -5,6 +5,7 @@
 package argoredis
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -36,7 +37,7 @@ type Options struct {
 
 // BindFlags adds the flags. Their words are Argo CD's.
 func (o *Options) BindFlags(fs *flag.FlagSet) {
-	fs.StringVar(&o.Address, "redis", "argocd-redis.argocd.svc:6379", "host and port of Argo CD's Redis")
+	fs.StringVar(&o.Address, "redis", "", "host and port of Argo CD's Redis; empty: argocd-redis in Argo CD's namespace, port 6379")
 	fs.StringVar(&o.Namespace, "argocd-namespace", "argocd", "namespace of Argo CD")
 	fs.StringVar(&o.Secret, "redis-secret", "argocd-redis", "Secret in Argo CD's namespace with the password of Redis below auth; empty: none")
 	fs.StringVar(&o.Compression, "redis-compress", "gzip", "compression of what is in Redis, as Argo CD is configured: gzip or none")
@@ -47,9 +48,6 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 // Validate names every flag with an impossible value.
 func (o *Options) Validate() error {
 	var failed []error
-	if o.Address == "" {
-		failed = append(failed, errors.New("--redis is empty: name host and port of Argo CD's Redis"))
-	}
 	if o.Namespace == "" {
 		failed = append(failed, errors.New("--argocd-namespace is empty"))
 	}
@@ -83,7 +81,7 @@ const (
 // New returns a client that connects at its first use. secrets reads the password for each
 // connection, so that a rotated password needs no restart.
 func New(o Options, secrets client.Reader) (*Redis, error) {
-	options := &redis.Options{Addr: o.Address, DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, MaxRetries: 1, DisableIdentity: true}
+	options := &redis.Options{Addr: cmp.Or(o.Address, "argocd-redis."+o.Namespace+".svc:6379"), DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, MaxRetries: 1, DisableIdentity: true}
 	if o.TLS {
 		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 		if o.CAFile != "" {

@@ -5,6 +5,7 @@ package argoredis
 
 import (
 	"errors"
+	"flag"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,29 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
 )
+
+// An Argo CD in another namespace has its Redis there.
+func TestNew_connectsToTheRedisOfTheNamespace(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                          "argocd-redis.argocd.svc:6379",
+		"--argocd-namespace=gitops": "argocd-redis.gitops.svc:6379",
+		"--argocd-namespace=gitops --redis=redis.example.com:6380": "redis.example.com:6380",
+	} {
+		var o Options
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		o.BindFlags(fs)
+		if err := errors.Join(fs.Parse(strings.Fields(args)), o.Validate()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := New(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.client.Options().Addr; got != want {
+			t.Errorf("%q: %s, want %s", args, got, want)
+		}
+	}
+}
 
 // Read limits the size of the data from Redis before it decodes them, with and without compression.
 func TestRead_isBounded(t *testing.T) {
