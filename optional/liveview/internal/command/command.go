@@ -86,9 +86,13 @@ func (c *Viewer) Run(ctx context.Context, env *boot.Env) error {
 		if err != nil {
 			return err
 		}
+		works, err := viewer.NewWorks(mgr.GetConfig())
+		if err != nil {
+			return err
+		}
 		return mgr.Add(&viewer.Viewer{
 			Options: viewer.Options{ArgoCDNamespace: c.redis.Namespace, Observer: c.observer, Keep: c.keep, MaxOpen: c.maxOpen},
-			Client:  mgr.GetClient(), Live: mgr.GetAPIReader(), Metadata: applications, Redis: redis, Log: env.Log.WithName("viewer"),
+			Client:  mgr.GetClient(), Live: mgr.GetAPIReader(), Works: works, Metadata: applications, Redis: redis, Log: env.Log.WithName("viewer"),
 		})
 	})
 }

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -77,9 +80,11 @@ func aViewer(t *testing.T, maxOpen int) *Viewer {
 	t.Helper()
 	r, err := argoredis.New(argoredis.Options{Address: miniredis.RunT(t).Addr(), Compression: "gzip"}, nil)
 	must(t, err)
+	works, err := NewWorks(hub.config)
+	must(t, err)
 	return &Viewer{
 		Options: Options{ArgoCDNamespace: "argocd", Observer: observer, Keep: time.Minute, MaxOpen: maxOpen, Recheck: time.Minute, Outdated: time.Minute},
-		Client:  hub.client, Live: hub.client, Redis: r, Log: logr.Discard(),
+		Client:  hub.client, Live: hub.client, Works: works, Redis: r, Log: logr.Discard(),
 		entries: entries{}, sent: map[client.ObjectKey]sent{}, refreshed: make(chan string, 100),
 	}
 }
@@ -228,6 +233,78 @@ func TestReceive_logsAnUnknownVersionOnce(t *testing.T) {
 	}
 	if len(logged) != 1 || !strings.Contains(logged[0], "9.9.9") {
 		t.Errorf("logged %q", logged)
+	}
+}
+
+// A managed cluster may fill the labels of all its ManifestWorks. The viewer holds one of these at a time.
+func TestDeliveryOf_holdsOneWork(t *testing.T) {
+	const works, limit = 30, 20 << 20
+	var filled strings.Builder
+	for i := 0; filled.Len() < 1<<20; i++ {
+		fmt.Fprintf(&filled, `"k%d":"",`, i)
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	many := testkit.NewMemoryHub(t)
+	many.ListsOnly = true
+	before, most := heap(), atomic.Uint64{}
+	many.Serve(schema.GroupVersion(workv1.GroupVersion).WithResource("manifestworks"), "ManifestWork", true, works, func(i int) []byte {
+		most.Store(max(most.Load(), heap())) // the client has read the works before this one
+		return fmt.Appendf(nil, `{"metadata":{"namespace":%q,"name":"work-%d","labels":{%s%q:"true"}}}`, cluster, i, &filled, contract.PullLabel)
+	})
+	live, err := client.New(many.Config(), client.Options{Scheme: hub.scheme})
+	must(t, err)
+	lister, err := NewWorks(many.Config())
+	must(t, err)
+	work, err := deliveryOf(t.Context(), live, lister, newApplication("", "guestbook"), cluster)
+	if err != nil || work != nil {
+		t.Errorf("%v, %v", work, err)
+	}
+	if used := most.Load() - before; used > limit {
+		t.Errorf("%d MiB are in use, want at most %d", used>>20, limit>>20)
+	}
+}
+
+// countingReader counts the ManifestWorks that are read at a time.
+type countingReader struct {
+	client.Reader
+	mu         sync.Mutex
+	read, most int
+}
+
+func (r *countingReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if _, ok := o.(*workv1.ManifestWork); ok {
+		r.count(1)
+		defer r.count(-1)
+	}
+	return r.Reader.Get(ctx, key, o, options...)
+}
+
+func (r *countingReader) count(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.read += n
+	r.most = max(r.most, r.read)
+}
+
+// A managed cluster can make each ManifestWork large. So only a few are read at a time, however many pages are opened.
+func TestPass_readsFewWorksAtATime(t *testing.T) {
+	v, now := aViewer(t, 100), time.Now()
+	reader := &countingReader{Reader: hub.client}
+	v.Live = reader
+	for n := range 3 * parallel {
+		app := newApplication("", fmt.Sprint("opened-", n))
+		must(t, hub.client.Create(t.Context(), app))
+		t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), app)) })
+		v.entries[app.GetName()] = &entry{seen: now}
+	}
+	must(t, v.pass(t.Context(), now))
+	if reader.most == 0 || reader.most > parallelWorks {
+		t.Errorf("%d ManifestWorks are read at a time, want at most %d", reader.most, parallelWorks)
 	}
 }
 

@@ -44,7 +44,7 @@ func (v *Viewer) show(ctx context.Context, key client.ObjectKey, own entries, no
 	if err == nil {
 		views, err = request.ViewsOf(work)
 	}
-	own.each(func(*entry) bool { return true }, func(instance string, e *entry) {
+	own.each(parallel, func(*entry) bool { return true }, func(instance string, e *entry) {
 		problem := ""
 		if work != nil {
 			e.shown = work.ResourceVersion
@@ -145,7 +145,7 @@ func (v *Viewer) sweep(ctx context.Context, now time.Time) {
 	closed := func(e *entry) bool { return now.Sub(e.seen) >= v.Keep-v.Keep/sweeps }
 	var mu sync.Mutex
 	var kept []string
-	v.entries.each(func(e *entry) bool { return closed(e) && e.target != nil }, func(instance string, e *entry) {
+	v.entries.each(parallel, func(e *entry) bool { return closed(e) && e.target != nil }, func(instance string, e *entry) {
 		_, unreachable, err := clusterNote(ctx, v.Live, e.target.cluster)
 		if err == nil && unreachable && e.answered && e.work != "" {
 			mu.Lock()

@@ -38,7 +38,7 @@ type Options struct {
 const (
 	interval = 100 * time.Millisecond
 	// parallel is how many views are worked on at a time, and parallelWorks how many
-	// ManifestWorks: each may have a MiB of views.
+	// ManifestWorks are read: a managed cluster can make each as large as an object may be.
 	parallel, parallelWorks = 16, 4
 	recheck                 = 10 * time.Second
 	// outdated is two of the observer's minutes and some time on the way.
@@ -62,6 +62,7 @@ type Viewer struct {
 	// read from a cache.
 	Client client.Client
 	Live   client.Reader
+	Works  Works
 	// Metadata watches Applications.
 	Metadata metadata.Interface
 	Redis    *argoredis.Redis
@@ -101,10 +102,10 @@ type entry struct {
 // unknownStatus is for an Application with a status that an earlier viewer may have written.
 const unknownStatus = "unknown"
 
-// each calls do for the entries that pass, some at a time, and returns when all is done.
-func (all entries) each(pass func(*entry) bool, do func(instance string, e *entry)) {
+// each calls do for the entries that pass, up to limit at a time, and returns when all is done.
+func (all entries) each(limit int, pass func(*entry) bool, do func(instance string, e *entry)) {
 	var group errgroup.Group
-	group.SetLimit(parallel)
+	group.SetLimit(limit)
 	for instance, e := range all {
 		if pass(e) {
 			group.Go(func() error { do(instance, e); return nil })

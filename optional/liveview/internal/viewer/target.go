@@ -12,8 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -72,7 +75,7 @@ func (v *Viewer) find(ctx context.Context, instance string) (t *target, why reas
 	if cluster == "" {
 		return nil, reason{text: "the Application names no cluster: set annotation " + contract.ClusterAnnotation + " to the name of a ManagedCluster", ours: true}, nil
 	}
-	work, err := deliveryOf(ctx, v.Live, app, cluster)
+	work, err := deliveryOf(ctx, v.Live, v.Works, app, cluster)
 	if err != nil {
 		return nil, why, err
 	}
@@ -102,40 +105,53 @@ func (v *Viewer) hubKey(instance string) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace, Name: name}
 }
 
+// Works lists the metadata of ManifestWorks one by one, because a managed cluster may fill the
+// labels of all its works.
+type Works = slim.Lister[listedWork]
+
+type listedWork struct {
+	Metadata slim.Meta `json:"metadata"`
+}
+
+// NewWorks returns the lister of a hub.
+func NewWorks(config *rest.Config) (Works, error) {
+	config = rest.CopyConfig(config)
+	config.AcceptContentTypes = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	return slim.NewLister[listedWork](config, schema.GroupVersion(workv1.GroupVersion).WithResource("manifestworks"))
+}
+
+// pulled selects the ManifestWorks of propagation.
+var pulled = labels.SelectorFromSet(labels.Set{contract.PullLabel: "true"})
+
 // deliveryOf returns the ManifestWork by which propagation delivers an Application to a cluster, or
 // nil.
-func deliveryOf(ctx context.Context, live client.Reader, app *unstructured.Unstructured, cluster string) (*workv1.ManifestWork, error) {
+func deliveryOf(ctx context.Context, live client.Reader, works Works, app *unstructured.Unstructured, cluster string) (*workv1.ManifestWork, error) {
 	key := client.ObjectKey{Namespace: cluster, Name: contract.WorkName(app.GetName(), string(app.GetUID()))}
-	work := &workv1.ManifestWork{}
-	err := live.Get(ctx, key, work)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read ManifestWork %s: %w", key, err)
-	}
-	if err == nil && isDelivery(work, app) {
-		return work, nil
+	work, err := read(ctx, live, key)
+	if err != nil || work != nil && isDelivery(work, app) {
+		return work, err
 	}
 	// A work has another name if it was taken over, or if its usual name was taken.
-	works := &metav1.PartialObjectMetadataList{}
-	works.SetGroupVersionKind(schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWorkList"))
-	if err := live.List(ctx, works, client.InNamespace(cluster), client.MatchingLabels{contract.PullLabel: "true"}); err != nil {
+	other := ""
+	err = works.Each(ctx, cluster, pulled, func(w *listedWork) (more bool) {
+		if w.Metadata.Name != key.Name && isDelivery(&w.Metadata, app) {
+			other = w.Metadata.Name
+		}
+		return other == ""
+	})
+	if err != nil {
 		return nil, fmt.Errorf("list ManifestWorks of %s: %w", cluster, err)
 	}
-	for i := range works.Items {
-		w := &works.Items[i]
-		if w.Name != key.Name && isDelivery(w, app) {
-			key.Name = w.Name
-			if err := live.Get(ctx, key, work); err != nil {
-				return nil, fmt.Errorf("read ManifestWork %s: %w", key, err)
-			}
-			return work, nil
-		}
+	if other == "" {
+		return nil, nil //nolint:nilnil // none is an answer
 	}
-	return nil, nil //nolint:nilnil // none is an answer
+	key.Name = other
+	return read(ctx, live, key)
 }
 
 // isDelivery reports whether a work belongs to an Application, by propagation's proof: its name was
 // made from the Application's UID, or it carries that UID.
-func isDelivery(work client.Object, app *unstructured.Unstructured) bool {
+func isDelivery(work metav1.Object, app *unstructured.Unstructured) bool {
 	annotations := work.GetAnnotations()
 	return contract.IsPulled(work.GetLabels()) && work.GetDeletionTimestamp() == nil &&
 		annotations[contract.HubNamespaceAnnotation] == app.GetNamespace() && annotations[contract.HubNameAnnotation] == app.GetName() &&

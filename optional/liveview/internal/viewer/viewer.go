@@ -91,7 +91,7 @@ func (v *Viewer) pass(ctx context.Context, now time.Time) error {
 	}
 	v.receive(watched, now)
 	room := v.open(now) < v.MaxOpen
-	v.entries.each(func(e *entry) bool {
+	v.entries.each(parallelWorks, func(e *entry) bool {
 		wanted := e.open || e.work == "" && now.Sub(e.seen) < v.Keep || e.target == nil && e.status != ""
 		return now.Sub(e.checked) >= v.Recheck && wanted && (room || e.work != "" || e.status != "")
 	}, func(instance string, e *entry) { v.check(ctx, instance, e, now) })

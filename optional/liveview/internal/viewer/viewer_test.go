@@ -144,13 +144,17 @@ func (f *fixture) startViewer(t *testing.T) (stop func()) {
 		if err != nil {
 			return err
 		}
+		works, err := NewWorks(mgr.GetConfig())
+		if err != nil {
+			return err
+		}
 		r, err := argoredis.New(argoredis.Options{Address: f.hub.Addr(), Compression: "gzip", Namespace: "argocd", Secret: "argocd-redis"}, mgr.GetAPIReader())
 		if err != nil {
 			return err
 		}
 		return mgr.Add(&Viewer{
 			Options: Options{ArgoCDNamespace: "argocd", Observer: observer, Keep: time.Second, MaxOpen: 100, Recheck: 300 * time.Millisecond},
-			Client:  mgr.GetClient(), Live: mgr.GetAPIReader(), Metadata: applications, Redis: r, Log: logr.Discard(),
+			Client:  mgr.GetClient(), Live: mgr.GetAPIReader(), Works: works, Metadata: applications, Redis: r, Log: logr.Discard(),
 		})
 	})
 }
