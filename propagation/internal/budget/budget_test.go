@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,8 +32,9 @@ type objects struct {
 	names  map[types.NamespacedName]map[string]string
 	stored *corev1.ConfigMap
 	writes int
-	// unreadable and unwritable are the errors of reading and writing the ConfigMap.
-	unreadable, unwritable error
+	// unreadable and unwritable are the errors of reading and writing the ConfigMap. lost is the error of a
+	// write that succeeds, but whose answer is lost.
+	unreadable, unwritable, lost error
 }
 
 func (o *objects) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
@@ -77,7 +79,7 @@ func (o *objects) write(c client.Object, version string) error {
 	o.writes++
 	c.SetResourceVersion(fmt.Sprint("v", o.writes))
 	o.stored, _ = c.DeepCopyObject().(*corev1.ConfigMap)
-	return nil
+	return o.lost
 }
 
 // recorder keeps the recorded Events.
@@ -196,11 +198,53 @@ func TestBudget_needsItsMemory(t *testing.T) {
 			again.at = p.at
 			again.Set(planOf("app", ended)) // before the budget has read its ConfigMap
 			before := hub.writes
-			again.steps(0)
-			if v := again.Set(planOf("app", ended)); !v.Allowed[one] || hub.writes != before {
-				t.Errorf("after a restart it is %+v, %d writes", v, hub.writes-before)
+			concerned, _, err := again.step(t.Context())
+			if v := again.Set(planOf("app", ended)); err != nil || !v.Allowed[one] || !slices.Contains(concerned, key("app")) || hub.writes != before {
+				t.Errorf("after a restart it is %+v, concerns %v, %d writes, %v", v, concerned, hub.writes-before, err)
 			}
 		})
+	}
+}
+
+// The ConfigMap may have been written although the answer is lost. The budget then reads that it has allowed a
+// deletion, and requeues the Application, which no event concerns.
+func TestBudget_requeuesAfterALostAnswer(t *testing.T) {
+	p := play(t, newHub())
+	p.Set(planOf("app", ended))
+	p.at = p.at.Add(2 * time.Second)
+	p.hub.lost = errors.New("EOF")
+	if concerned, _, err := p.step(t.Context()); err == nil || len(concerned) > 0 {
+		t.Fatalf("it concerns %v, %v", concerned, err)
+	}
+	p.hub.lost = nil
+	for _, want := range [][]types.NamespacedName{{key("app")}, nil} {
+		if concerned, _, err := p.step(t.Context()); err != nil || !slices.Equal(concerned, want) {
+			t.Errorf("it concerns %v, want %v, %v", concerned, want, err)
+		}
+	}
+	if v := p.Set(planOf("app", ended)); !v.Allowed[one] {
+		t.Errorf("it is %+v", v)
+	}
+}
+
+// An Application that was planned before the ConfigMap could be read gets the stored hold in its condition.
+func TestBudget_requeuesForARestoredHold(t *testing.T) {
+	hub := newHub()
+	p := play(t, hub)
+	var fates []decide.Fate
+	for i := range 11 {
+		f := ended
+		f.UID = types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012x", i))
+		fates = append(fates, f)
+	}
+	p.Set(planOf("app", fates...))
+	p.steps(time.Minute)
+	again := play(t, hub)
+	again.at = p.at
+	again.Set(planOf("app", fates...))
+	concerned, _, err := again.step(t.Context())
+	if v := again.Set(planOf("app", fates...)); err != nil || !slices.Equal(concerned, []types.NamespacedName{key("app")}) || !strings.Contains(v.Held, "11 of 11") {
+		t.Errorf("it concerns %v, %v, held is %q", concerned, err, v.Held)
 	}
 }
 

@@ -96,7 +96,8 @@ func (l *ledger) allHolds() []heldIn {
 }
 
 // apply records the result of an evaluation. It returns the Applications that have to be
-// reconciled, because a removal may proceed or the reason of a hold has changed.
+// reconciled, because a removal may proceed or the reason of a hold has changed. That
+// includes outdated Applications.
 func (l *ledger) apply(j evaluation) []types.NamespacedName {
 	before := map[types.UID]heldBack{}
 	for uid, w := range l.works {
@@ -111,7 +112,8 @@ func (l *ledger) apply(j evaluation) []types.NamespacedName {
 	}
 	l.records = j.records
 	maps.DeleteFunc(l.left, func(lane decide.Lane, _ time.Time) bool { return l.records[lane].Held == nil })
-	concerned := map[types.NamespacedName]bool{}
+	concerned := l.outdated
+	l.outdated = map[types.NamespacedName]bool{}
 	for uid, hold := range before {
 		e := l.works[uid].end
 		if after, _ := l.held(e); e.allowed || after != hold {
@@ -119,15 +121,4 @@ func (l *ledger) apply(j evaluation) []types.NamespacedName {
 		}
 	}
 	return slices.Collect(maps.Keys(concerned))
-}
-
-// waiting returns the Applications with removals that are due and held.
-func (l *ledger) waiting() []types.NamespacedName {
-	apps := map[types.NamespacedName]bool{}
-	for _, w := range l.works {
-		if w.end.waits() {
-			apps[w.app] = true
-		}
-	}
-	return slices.Collect(maps.Keys(apps))
 }

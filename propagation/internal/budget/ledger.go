@@ -71,6 +71,8 @@ type ledger struct {
 	// left is when a removal was last cancelled in a held lane, or in a kind that the hub's limit
 	// holds.
 	left map[decide.Lane]time.Time
+	// outdated are Applications with removals that were planned before the stored state was read.
+	outdated map[types.NamespacedName]bool
 	// news is true if an evaluation is due. unsaved is true if notes have changed.
 	news, unsaved bool
 }
@@ -78,13 +80,16 @@ type ledger struct {
 func newLedger(settings Settings) *ledger {
 	return &ledger{
 		settings: settings, records: laneRecords{}, plans: map[types.NamespacedName]planned{}, works: map[types.UID]*work{},
-		restored: workNotes{}, left: map[decide.Lane]time.Time{},
+		restored: workNotes{}, left: map[decide.Lane]time.Time{}, outdated: map[types.NamespacedName]bool{},
 	}
 }
 
 // restore loads the stored records and notes. A restored clock counts for half a grace period at
 // most, because the permission may have returned while no process was running.
 func (l *ledger) restore(records laneRecords, notes workNotes, now time.Time, grace time.Duration) {
+	for _, app := range l.waiting() {
+		l.outdated[app] = true
+	}
 	l.records = records
 	for uid, note := range notes {
 		for why, at := range note.Since {
@@ -225,6 +230,17 @@ func (l *ledger) leave(lane decide.Lane, now time.Time) {
 			l.left[left] = now
 		}
 	}
+}
+
+// waiting returns the Applications with removals that are due and held.
+func (l *ledger) waiting() []types.NamespacedName {
+	apps := map[types.NamespacedName]bool{}
+	for _, w := range l.works {
+		if w.end.waits() {
+			apps[w.app] = true
+		}
+	}
+	return slices.Collect(maps.Keys(apps))
 }
 
 // state returns the input of an evaluation. onCluster counts the works on a cluster.
