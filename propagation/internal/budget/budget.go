@@ -78,7 +78,7 @@ func New(c client.Client, live client.Reader, recorder events.EventRecorder, opt
 	return &Budget{
 		client: c, options: options, now: time.Now,
 		store:    store{client: c, live: live, namespace: options.Namespace},
-		reporter: reporter{client: c, events: recorder, options: options, reported: map[heldBack]bool{}},
+		reporter: reporter{client: c, events: recorder, options: options, reported: map[heldBack]heldBack{}},
 		news:     make(chan struct{}, 1), queue: make(chan workqueue.TypedRateLimitingInterface[reconcile.Request], 1),
 		ledger: newLedger(options.Settings), sets: sets{}, reconciled: map[types.NamespacedName]bool{},
 	}
@@ -381,7 +381,7 @@ func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error)
 		}
 	}
 	concerned := b.ledger.groups()
-	b.sets.prune(now, func(g decide.Group) bool { return !b.prepared || concerned[g] || b.exists(ctx, g) })
+	b.sets.prune(now, func(g decide.Group) bool { return !b.prepared || concerned[short(g)] || b.exists(ctx, g) })
 	m.sets = maps.Clone(b.sets)
 	said, dirty := b.setsChanged, b.dirty
 	b.setsChanged, b.dirty = false, time.Time{}

@@ -68,14 +68,18 @@ func decodeRecords(text string) (laneRecords, error) {
 		if len(parts) != 3 || kinds[parts[0]] == decide.Uncounted {
 			return nil, fmt.Errorf("%.100q is no lane", key)
 		}
-		record := laneRecord{Held: s.Held}
+		lane := decide.Lane{Kind: kinds[parts[0]], Group: short(decide.Group{Namespace: parts[1], Set: parts[2]})}
+		record := r[lane] // an earlier version stores whole names
 		if s.Held != nil {
-			record.Together = s.Together
+			record.Held = s.Held
+			for _, g := range s.Together {
+				record.Together = append(record.Together, short(g))
+			}
 		}
 		for _, c := range s.Withdrawn {
 			record.Withdrawn = append(record.Withdrawn, count{at: time.Unix(c[0], 0).UTC(), n: int(c[1]), of: int(c[2])})
 		}
-		r[decide.Lane{Kind: kinds[parts[0]], Group: decide.Group{Namespace: parts[1], Set: parts[2]}}] = record
+		r[lane] = record
 	}
 	return r, nil
 }
@@ -157,6 +161,7 @@ func decodeNotes(stored []byte) (workNotes, error) {
 		return nil, err
 	}
 	for _, s := range list {
+		s.Group = short(s.Group)
 		for len(s.UIDs) > 0 {
 			if len(s.UIDs) < 16 || len(s.States) < 2 || len(s.Since) < bits.OnesCount8(s.States[1]) {
 				return nil, fmt.Errorf("the notes of %s are cut off", s.Group)

@@ -25,6 +25,12 @@ type heldBack struct {
 	Problem string
 }
 
+// short returns the hold with its short group, which does not change after a restart.
+func (h heldBack) short() heldBack {
+	h.Lane.Group = short(h.Lane.Group)
+	return h
+}
+
 // ofHub reports whether the limit of the hub holds.
 func (h heldBack) ofHub() bool {
 	return h.Lane.Group == (decide.Group{}) && h.Override.Effect == decide.None
@@ -32,14 +38,14 @@ func (h heldBack) ofHub() bool {
 
 // held returns why a removal is held.
 func (l *ledger) held(e *plannedEnd) (why heldBack, ok bool) {
-	hub := decide.Lane{Kind: e.lane.Kind}
+	lane, hub := decide.Lane{Kind: e.lane.Kind, Group: l.whole(e.lane.Group)}, decide.Lane{Kind: e.lane.Kind}
 	switch record := l.records[e.lane]; {
 	case e.allowed:
 		return heldBack{}, false
 	case e.override.Effect.Keeps():
-		return heldBack{Lane: e.lane, Override: e.override}, true
+		return heldBack{Lane: lane, Override: e.override}, true
 	case record.Held != nil && e.override.Effect != decide.Approve:
-		return heldBack{Lane: e.lane, holding: *record.Held}, true
+		return heldBack{Lane: lane, holding: *record.Held}, true
 	case e.lane.Kind != decide.Uncounted && slices.Contains(l.records[hub].Together, e.lane.Group):
 		return heldBack{Lane: hub, holding: *l.records[hub].Held}, true
 	}
@@ -72,7 +78,7 @@ func (l *ledger) heldOf(app types.NamespacedName) (why heldBack, ok bool) {
 func (l *ledger) allHolds() []heldIn {
 	counts := map[heldIn]int{}
 	for lane, record := range l.records {
-		if record.Held != nil {
+		if lane.Group = l.whole(lane.Group); record.Held != nil {
 			counts[heldIn{group: lane.Group, heldBack: heldBack{Lane: lane, holding: *record.Held}}] = 0
 		}
 	}
@@ -81,7 +87,7 @@ func (l *ledger) allHolds() []heldIn {
 			continue
 		}
 		if why, held := l.held(w.end); held {
-			counts[heldIn{group: w.group, heldBack: why}]++
+			counts[heldIn{group: l.whole(short(w.group)), heldBack: why}]++
 		}
 	}
 	list := make([]heldIn, 0, len(counts))

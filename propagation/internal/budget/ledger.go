@@ -35,7 +35,7 @@ type plannedEnd struct {
 }
 
 func (w *work) note() decide.Note {
-	n := decide.Note{Known: w.known, Group: w.group}
+	n := decide.Note{Known: w.known, Group: short(w.group)}
 	if w.end != nil {
 		n.Since, n.Allowed, n.Lane = w.end.since, w.end.allowed, w.end.lane
 	}
@@ -52,7 +52,7 @@ func (e *plannedEnd) waits() bool {
 	return e != nil && e.ends && e.due && !e.allowed && (e.lane.Kind != decide.Uncounted && !e.kept || e.override.Effect.Keeps())
 }
 
-// planned is the last plan of an Application.
+// planned is the last plan of an Application, with its short group.
 type planned struct {
 	group      decide.Group
 	deliveries int
@@ -73,6 +73,8 @@ type ledger struct {
 	left map[decide.Lane]time.Time
 	// outdated are Applications with removals that were planned before the stored state was read.
 	outdated map[types.NamespacedName]bool
+	// names are the whole names of short groups.
+	names map[decide.Group]decide.Group
 	// news is true if an evaluation is due. unsaved is true if notes have changed.
 	news, unsaved bool
 }
@@ -81,6 +83,7 @@ func newLedger(settings Settings) *ledger {
 	return &ledger{
 		settings: settings, records: laneRecords{}, plans: map[types.NamespacedName]planned{}, works: map[types.UID]*work{},
 		restored: workNotes{}, left: map[decide.Lane]time.Time{}, outdated: map[types.NamespacedName]bool{},
+		names: map[decide.Group]decide.Group{},
 	}
 }
 
@@ -133,7 +136,7 @@ func (l *ledger) note(uid types.UID) decide.Note {
 // set replaces the plan of an Application. It forgets an Application without works.
 func (l *ledger) set(p decide.Plan, now time.Time) {
 	before := l.plans[p.Key]
-	after := planned{group: p.Group, deliveries: p.Deliveries, goneSince: p.GoneSince, works: make([]types.UID, 0, len(p.Fates))}
+	after := planned{group: short(p.Group), deliveries: p.Deliveries, goneSince: p.GoneSince, works: make([]types.UID, 0, len(p.Fates))}
 	for i := range p.Fates {
 		if f := &p.Fates[i]; f.Act != decide.Leave {
 			l.take(p, f, now)
@@ -173,7 +176,9 @@ func (l *ledger) take(p decide.Plan, f *decide.Fate, now time.Time) {
 		w.group = f.Lane.Group
 	}
 	before := w.end
-	w.end = endOf(f, before, now)
+	if w.end = endOf(f, before, now); w.end != nil {
+		l.learn(w.group, w.named)
+	}
 	l.compare(before, w.end, now)
 }
 
@@ -181,6 +186,7 @@ func (l *ledger) take(p decide.Plan, f *decide.Fate, now time.Time) {
 // stays allowed in its lane until it is cancelled or delayed.
 func endOf(f *decide.Fate, before *plannedEnd, now time.Time) *plannedEnd {
 	e := &plannedEnd{end: end{uid: f.UID, lane: f.Lane, override: f.Override, joined: now, due: f.Act == decide.End && f.Due}, since: f.Clocks}
+	e.lane.Group = short(e.lane.Group)
 	e.ends, e.kept = e.due || f.Lane.Kind != decide.Uncounted, f.Delayed.By != "" || f.Override.Effect.Keeps()
 	if !e.ends && len(e.since) == 0 {
 		return nil
@@ -295,18 +301,25 @@ func (l *ledger) allow(m memory, e end) {
 	}
 }
 
-// forget drops restored notes that no plan has named within one window after the start.
+// forget drops restored notes that no plan has named within one window after the start. It also
+// drops names without a planned removal.
 func (l *ledger) forget(now, started time.Time) {
+	l.names = map[decide.Group]decide.Group{}
+	for _, w := range l.works {
+		if w.end != nil {
+			l.learn(w.group, w.named)
+		}
+	}
 	if len(l.restored) > 0 && now.Sub(started) > l.settings.Window {
 		l.restored, l.unsaved = workNotes{}, true
 	}
 }
 
-// groups returns the groups that works belong to, or name.
+// groups returns the short groups that works belong to, or name.
 func (l *ledger) groups() map[decide.Group]bool {
 	groups := map[decide.Group]bool{}
 	for _, w := range l.works {
-		groups[w.group], groups[w.named] = true, true
+		groups[short(w.group)], groups[short(w.named)] = true, true
 	}
 	for _, note := range l.restored {
 		groups[note.Group] = true
@@ -316,10 +329,29 @@ func (l *ledger) groups() map[decide.Group]bool {
 
 // deliveries counts the deliveries of a group.
 func (l *ledger) deliveries(g decide.Group) (n int) {
+	g = short(g)
 	for _, p := range l.plans {
 		if p.group == g {
 			n += p.deliveries
 		}
 	}
 	return n
+}
+
+// learn records the whole name of a short group, for reports.
+func (l *ledger) learn(groups ...decide.Group) {
+	for _, g := range groups {
+		if s := short(g); s != g {
+			l.names[s] = g
+		}
+	}
+}
+
+// whole returns the group with its whole name. It returns g if no work with a planned removal has
+// that name.
+func (l *ledger) whole(g decide.Group) decide.Group {
+	if named, known := l.names[g]; known {
+		return named
+	}
+	return g
 }

@@ -28,8 +28,8 @@ type reporter struct {
 	client  client.Client
 	events  events.EventRecorder
 	options Options
-	// reported are the holds that have a log line and an Event.
-	reported map[heldBack]bool
+	// reported are the holds that have a log line and an Event, by their short form.
+	reported map[heldBack]heldBack
 	gauges   gauges
 	// failure is the last error that was logged.
 	failure string
@@ -86,7 +86,7 @@ func nameOf(lane decide.Lane) string {
 // assume marks holds as reported, because an earlier process has reported them.
 func (r *reporter) assume(holds []heldIn) {
 	for _, h := range holds {
-		r.reported[h.heldBack] = true
+		r.reported[h.short()] = h.heldBack
 	}
 }
 
@@ -94,12 +94,12 @@ func (r *reporter) assume(holds []heldIn) {
 func (r *reporter) report(ctx context.Context, holds []heldIn) {
 	r.gauges.show(holds)
 	log := ctrl.LoggerFrom(ctx).WithName("budget")
-	now := map[heldBack]bool{}
+	now := map[heldBack]heldBack{}
 	for _, h := range holds {
-		now[h.heldBack] = true // the hold of the hub is reported once
+		now[h.short()] = h.heldBack // the hold of the hub is reported once
 	}
-	for why := range now {
-		if r.reported[why] {
+	for key, why := range now {
+		if _, known := r.reported[key]; known {
 			continue
 		}
 		log.Info("withdrawals are held until an operator decides", "group", nameOf(why.Lane), "kind", why.Lane.Kind.String(), "pending", why.Pending, "deliveries", why.Deliveries, "limit", why.Limit, "decision", why.Override.Effect)
@@ -107,8 +107,8 @@ func (r *reporter) report(ctx context.Context, holds []heldIn) {
 			r.record(ctx, why)
 		}
 	}
-	for why := range r.reported {
-		if !now[why] {
+	for key, why := range r.reported {
+		if _, held := now[key]; !held {
 			log.Info("withdrawals are no longer held", "group", nameOf(why.Lane), "kind", why.Lane.Kind.String())
 		}
 	}

@@ -35,6 +35,7 @@ func decodeFormerRecords(text string) (laneRecords, error) {
 	}
 	r := laneRecords{}
 	for group, former := range stored {
+		group = short(group)
 		for _, kind := range []decide.LaneKind{decide.Tenant, decide.Admin} {
 			lane, hub := decide.Lane{Kind: kind, Group: group}, decide.Lane{Kind: kind}
 			record := r[lane]
