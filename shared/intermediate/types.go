@@ -18,11 +18,11 @@ type Report struct {
 	Name      string `json:"name"`
 	// Applications are sorted by cluster, namespace and name.
 	Applications []Application `json:"applications"`
-	// UnreadClusters are the managed clusters about which the report has no data, sorted. Search
+	// UnreadClusters are the managed clusters about which the report lacks data, sorted. Search
 	// lists them, but has given no trustworthy answer about them since this directory was created,
-	// or their data does not fit into reports. A reader keeps its earlier data about these
-	// clusters, because no better data exists. The report covers every other cluster, even a
-	// cluster without Applications here.
+	// or some of their data does not fit into reports. A reader keeps its earlier data about
+	// Applications on these clusters that have no row here, because no better data exists. The
+	// report covers every other cluster, even a cluster without Applications here.
 	UnreadClusters []string `json:"unreadClusters,omitempty"`
 	// UnreadSince is the time from which on nothing is known of them.
 	UnreadSince *time.Time `json:"unreadSince,omitempty"`

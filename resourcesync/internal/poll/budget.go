@@ -47,15 +47,10 @@ func (s *state) fit() {
 	}
 }
 
-// excluded reports whether a cluster has Applications and all of them are left out.
-func (st *clusterState) excluded() bool {
-	return len(st.Applications) == 0 && st.leftOut.Applications > 0
-}
-
-// excluded returns the clusters that are left out completely, sorted.
+// excluded returns the clusters with Applications that are left out, sorted.
 func (s *state) excluded() (out []string) {
 	for c, st := range s.clusters {
-		if st.excluded() {
+		if st.leftOut.Applications > 0 {
 			out = append(out, c)
 		}
 	}
@@ -63,14 +58,14 @@ func (s *state) excluded() (out []string) {
 	return out
 }
 
-// readExcluded makes the next answers about left out clusters count, if the reports have room
-// again.
+// readExcluded makes the next answers count about clusters that are left out completely, if the
+// reports have room again.
 func (s *state) readExcluded() {
 	if s.bytes() > s.limit/2 {
 		return
 	}
 	for _, st := range s.clusters {
-		if st.excluded() {
+		if len(st.Applications) == 0 && st.leftOut.Applications > 0 {
 			st.answer = nil
 		}
 	}

@@ -93,6 +93,39 @@ func TestBounds_limitEachClusterSeparately(t *testing.T) {
 	}
 }
 
+// Applications with large conditions fill the limit of their cluster. The reports of the other Applications there do
+// not cover the cluster until these fit again.
+func TestBounds_reportWhichClusterLacksApplications(t *testing.T) {
+	in(t, func(w *world) {
+		w.bent = func(asked []string, r *search.Result) error {
+			for i := 0; i < 600 && slices.Contains(asked, "c1"); i++ {
+				it := search.Item{
+					UID: fmt.Sprintf("c1/%d", i), Cluster: "c1", Kind: "Application", Namespace: "a-team", Name: fmt.Sprintf("app-%d", i),
+					Hosting: "ApplicationSet/a-team/any",
+				}
+				for k := range 16 {
+					it.Conditions = append(it.Conditions, search.Condition{Type: fmt.Sprintf("T%02dError", k), Message: strings.Repeat("x", 480)})
+				}
+				r.Items = append(r.Items, it)
+			}
+			return nil
+		}
+		w.polls(2)
+		w.expect("the row has no room", map[string]row{"c2/app": {ab, fresh}})
+		w.speaksForAllBut("its cluster is not covered", "c1")
+		w.restart()
+		w.poll()
+		w.speaksForAllBut("after a restart", "c1")
+		before := testutil.ToFloat64(writes)
+		w.polls(3)
+		gauge(t, "writes while nothing changes", writes, before)
+		w.bent = nil
+		w.polls(32)
+		w.expect("all fit", both(ab, fresh))
+		w.speaksForAllBut("all fit")
+	})
+}
+
 func TestBounds_limitEachReportSeparately(t *testing.T) {
 	r := &intermediate.Report{Namespace: "argocd", Name: "guestbook"}
 	for c := range 2000 {
