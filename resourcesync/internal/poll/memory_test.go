@@ -35,10 +35,10 @@ const (
 )
 
 // fatServer answers for any cluster with almost the largest answer: ten Applications with thousands of
-// resources each.
-type fatServer struct{}
+// resources each. row is the format of a resource: related UIDs, cluster and number.
+type fatServer struct{ row string }
 
-func (fatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s fatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	if strings.Contains(string(body), "searchComplete") {
 		_, _ = io.WriteString(w, `{"data":{"searchComplete":["fat-0","fat-1"]}}`)
@@ -64,7 +64,7 @@ func (fatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	put(`{"_uid":"%s/last","cluster":"%s","kind":"Application","name":"last","namespace":"argocd"}],"related":[`, cluster, cluster)
 	put(`{"kind":"Cluster","items":[{"_uid":"cluster__%s","kind":"Cluster","name":"%s","cluster":"%s","_relatedUids":[%s]}]},{"kind":"ConfigMap","items":[`, cluster, cluster, cluster, strings.Join(uids, ","))
 	for o := 0; written < maxAnswer-1024; o++ {
-		put(`{"_relatedUids":[%s],"_uid":"%s/0da0e600-0936-0377-0000-%012d","apiversion":"v1","cluster":"%s","created":"2025-11-20T10:00:00Z","kind":"ConfigMap","kind_plural":"configmaps","label":"","name":"some-resource-of-a-usual-name-%07d","namespace":"namespace-of-the-application"},`, uids[o%10], cluster, o, cluster, o)
+		put(s.row, uids[o%10], cluster, o)
 	}
 	put(`{"_relatedUids":[%s],"_uid":"%s/last-object","apiversion":"v1","cluster":"%s","kind":"ConfigMap","name":"last","namespace":"n"}]}]}]}}`, uids[0], cluster, cluster)
 }
@@ -102,7 +102,18 @@ func (m *meeting) Applications(ctx context.Context, clusters []string, last sear
 
 // The container's memory fits two answers of the largest size in parallel with the largest known state.
 func TestMemory_fitsTwoLargestAnswers(t *testing.T) {
-	server := httptest.NewTLSServer(fatServer{})
+	for name, row := range map[string]string{
+		"usual rows": `{"_relatedUids":[%[1]s],"_uid":"%[2]s/0da0e600-0936-0377-0000-%012[3]d","apiversion":"v1","cluster":"%[2]s","created":"2025-11-20T10:00:00Z",` +
+			`"kind":"ConfigMap","kind_plural":"configmaps","label":"","name":"some-resource-of-a-usual-name-%07[3]d","namespace":"namespace-of-the-application"},`,
+		"the smallest rows that are accepted": `{"_relatedUids":[%[1]s],"_uid":"%[2]s/%[3]d","cluster":"%[2]s","kind":"A","name":"%07[3]d","row":"` + strings.Repeat("x", 30) + `"},`,
+	} {
+		t.Run(name, func(t *testing.T) { fitTwoAnswers(t, fatServer{row}) })
+	}
+}
+
+func fitTwoAnswers(t *testing.T, fat fatServer) {
+	t.Helper()
+	server := httptest.NewTLSServer(fat)
 	defer server.Close()
 	dir := t.TempDir()
 	files := map[string][]byte{"ca": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), "token": []byte("token")}

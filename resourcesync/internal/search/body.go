@@ -55,6 +55,9 @@ func readAll(r io.Reader, b []byte) ([]byte, error) {
 
 // decodeError reports why an answer that was read could not be decoded.
 func decodeError(err error) error {
+	if KindOf(err) != "" {
+		return err
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return &Error{Kind: KindIncomplete, Status: http.StatusOK, Detail: "the answer ends early"}
 	}

@@ -23,6 +23,19 @@ const (
 	dots          = "..."
 )
 
+// Small rows need several times the memory of their bytes. These are bytes of memory, with the spare
+// room of slices and maps.
+const (
+	itemSize      = 250
+	uidSize       = 24
+	conditionSize = 48
+	sharedSize    = 64 // without the text
+)
+
+// roomFor returns the memory that the rows of an answer of at most maxBytes may take. The smallest
+// rows of the service take twice their bytes.
+func roomFor(maxBytes int64) int { return int(maxBytes / 2 * 5) }
+
 // check refuses a value that cannot be right, and that would not be right either
 // when it were cut.
 func (it *Item) check(field *string, value string) error {

@@ -98,6 +98,57 @@ func TestItem_boundsConditions(t *testing.T) {
 	}
 }
 
+// Small rows need several times the memory of their bytes. An answer of many of them counts as too large.
+func TestClient_boundsTheMemoryOfRows(t *testing.T) {
+	many := func(n int, format string) func(i int) string {
+		return func(i int) string {
+			values := make([]string, n)
+			for k := range values {
+				values[k] = strings.ReplaceAll(format, "#", fmt.Sprint(i*n+k))
+			}
+			return strings.Join(values, ",")
+		}
+	}
+	tests := map[string]struct {
+		row  func(i int) string // without its UID
+		kind Kind
+	}{
+		"the smallest rows of the service": {func(i int) string {
+			return fmt.Sprintf(`"_relatedUids":["c/3d3e82f5-07c2-48c6-5b7a-%012d"],"apiversion":"v1","cluster":"c","created":"2025-11-20T10:00:00Z",`+
+				`"kind":"Pod","kind_plural":"pods","name":"%d"`, i%10, i)
+		}, ""},
+		"errors of Applications":        {many(5, `"_condition#Error":"`+strings.Repeat("x", 400)+`"`), ""},
+		"other properties are not kept": {many(1000, `"#":0`), ""},
+		"rows without properties":       {many(1, `"kind":"A"`), KindTooLarge},
+		"short values": {func(i int) string {
+			row := `"kind":"a#","name":"b#","namespace":"c#","apigroup":"d#","apiversion":"e#","cluster":"f#","healthStatus":"g#","syncStatus":"h#"`
+			return strings.ReplaceAll(row, "#", fmt.Sprint(i))
+		}, KindTooLarge},
+		"short conditions": {func(int) string { return many(40, `"_condition#":"x"`)(0) }, KindTooLarge},
+		"relations": {func(int) string {
+			return `"_relatedUids":["a"` + strings.Repeat(`,"a"`, 1000) + `]`
+		}, KindTooLarge},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var rows []string
+			for size := 0; size < 1<<20-20<<10; size += len(rows[len(rows)-1]) + 1 {
+				rows = append(rows, fmt.Sprintf(`{"_uid":"c/0da0e600-0936-0377-0000-%012d",%s}`, len(rows), tc.row(len(rows))))
+			}
+			c, _ := newClient(t, answers(fmt.Sprintf(`{"data":{"searchResult":[{"count":%d,"items":[%s]}]}}`, len(rows), strings.Join(rows, ","))))
+			r, err := c.Clusters(t.Context())
+			if KindOf(err) != tc.kind || err == nil && (len(r.Items) != len(rows) || len(r.Odd) != 0) {
+				t.Errorf("%d rows: %v, want kind %q", len(rows), err, tc.kind)
+			}
+		})
+	}
+	d := &decoder{strings: map[string]string{}, room: 10 * itemSize}
+	it, err := d.item([]byte(`{"_relatedUids":["a"` + strings.Repeat(`,"a"`, 10_000) + `]}`))
+	if err == nil || len(it.RelatedUIDs) > 200 {
+		t.Errorf("%d relations of one row are decoded, %v", len(it.RelatedUIDs), err)
+	}
+}
+
 func TestClient_refusesOldTLS(t *testing.T) {
 	a := newAuthority(t)
 	server := httptest.NewUnstartedServer(answers(emptyAnswer))

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -30,9 +31,10 @@ type graphQLError struct {
 	} `json:"extensions"`
 }
 
-// decode reads a response. A broken one is an error, an odd row is not.
-func decode(body []byte) (*answer, error) {
-	return walk(body, &stream{rows: &decoder{strings: map[string]string{}}})
+// decode reads a response. A broken one is an error, an odd row is not. The rows may take about room
+// bytes of memory.
+func decode(body []byte, room int) (*answer, error) {
+	return walk(body, &stream{rows: &decoder{strings: map[string]string{}, room: room}})
 }
 
 func walk(body []byte, s *stream) (*answer, error) {
@@ -150,6 +152,9 @@ func (s *stream) row(r *Result, sum *Sum, into *[]Item) error {
 		return nil
 	}
 	it, err := s.rows.item(raw)
+	if s.rows.room < 0 {
+		return &Error{Kind: KindTooLarge, Status: http.StatusOK, Detail: "the rows of the answer need more memory than allowed"}
+	}
 	if err == nil && it.UID == "" {
 		err = errors.New("no _uid")
 	}

@@ -100,7 +100,7 @@ func TestItem(t *testing.T) {
 }
 
 func TestDecode_namesAndSkipsOddRows(t *testing.T) {
-	r, err := only(decode([]byte(`{"data":{"searchResult":[{"count":4,"items":[{"_uid":"c/1","name":"good"},{"_uid":"c/2","name":7},{"name":"nameless"},null]}]}}`)))
+	r, err := only(decode([]byte(`{"data":{"searchResult":[{"count":4,"items":[{"_uid":"c/1","name":"good"},{"_uid":"c/2","name":7},{"name":"nameless"},null]}]}}`), anyRoom))
 	if err != nil {
 		t.Fatalf("an odd row was sent all the same: %v", err)
 	}
@@ -146,7 +146,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, _ = scan(data)
-		a, err := decode(data)
+		a, err := decode(data, anyRoom)
 		if KindOf(err) == KindIncomplete && json.Valid(data) {
 			t.Error("a whole answer looks cut")
 		}
@@ -154,7 +154,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if cut := bytes.TrimSpace(data); len(cut) > 0 {
-			if _, err := decode(cut[:len(cut)-1-len(cut)/3]); err == nil {
+			if _, err := decode(cut[:len(cut)-1-len(cut)/3], anyRoom); err == nil {
 				t.Error("a cut answer looks whole")
 			}
 		}
@@ -220,7 +220,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		a, err := decode(body)
+		a, err := decode(body, anyRoom)
 		if err != nil || len(a.results[0].Related) != 5050 {
 			b.Fatal(err, len(a.results[0].Related))
 		}

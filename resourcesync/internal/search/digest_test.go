@@ -44,7 +44,7 @@ func baseResponse() string {
 
 func digestOf(t *testing.T, body string) Digest {
 	t.Helper()
-	r, err := only(decode([]byte(body)))
+	r, err := only(decode([]byte(body), anyRoom))
 	if err != nil || r.Digest == (Digest{}) {
 		t.Fatalf("%v: %s", err, body)
 	}
@@ -111,7 +111,7 @@ func TestDigest(t *testing.T) {
 			if r != nil && (!r.Unchanged || r.Digest != last || r.Items != nil || r.Related != nil) {
 				t.Errorf("%+v", r)
 			}
-			if decoded, err := only(decode([]byte(tc.body))); (err == nil && decoded.Digest == last) != tc.same {
+			if decoded, err := only(decode([]byte(tc.body), anyRoom)); (err == nil && decoded.Digest == last) != tc.same {
 				t.Errorf("decoded: %v, %+v", err, decoded)
 			}
 		})
@@ -135,7 +135,7 @@ func TestDigest_differsForOtherAnswers(t *testing.T) {
 func TestDigest_detectsAnyChangedByte(t *testing.T) {
 	base := baseResponse()
 	last := digestOf(t, base)
-	want, err := only(decode([]byte(base)))
+	want, err := only(decode([]byte(base), anyRoom))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestDigest_detectsAnyChangedByte(t *testing.T) {
 				continue
 			}
 			same++
-			got, err := only(decode(body))
+			got, err := only(decode(body, anyRoom))
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("the same with %q at %d: %s: %v", c, i, body, err)
 			}
@@ -165,7 +165,7 @@ func TestDigest_ignoresBracketsInTexts(t *testing.T) {
 	texts := []string{`"}"`, `"]}"`, `"},{"`, `"]},{"`, `"x\\"`, `"x\"}"`, `"\\\"},{"`, `{"y":"z"}`, `[{"y":"z"}]`, `[["z"],{}]`, `{}`, `1`, `null`}
 	for _, one := range texts {
 		answer := response(2, []string{row(one), app2})
-		r, err := only(decode([]byte(answer)))
+		r, err := only(decode([]byte(answer), anyRoom))
 		if err != nil || len(r.Items) != 2 || r.Digest == (Digest{}) {
 			t.Fatalf("%s: %v %+v", one, err, r)
 		}
@@ -187,7 +187,7 @@ func TestScan_findsRowsOfARecordedAnswer(t *testing.T) {
 	if short, sums := outline(body.Bytes()); len(sums) != 7 || len(short) > 300 {
 		t.Errorf("rows of %d lists are left out: %s", len(sums), short)
 	}
-	whole, err := decode(body.Bytes())
+	whole, err := decode(body.Bytes(), anyRoom)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestClient_doesNotDecodeUnchangedAnswers(t *testing.T) {
 // JSON.
 func BenchmarkScan(b *testing.B) {
 	body := fleetAnswer(50)
-	r, err := only(decode(body))
+	r, err := only(decode(body, anyRoom))
 	if err != nil {
 		b.Fatal(err)
 	}

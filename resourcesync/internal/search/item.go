@@ -16,6 +16,7 @@ import (
 // which are most of them.
 type decoder struct {
 	strings map[string]string
+	room    int // bytes of memory for more rows, roughly
 	row     bytes.Buffer
 	dec     jsontext.Decoder
 }
@@ -24,6 +25,7 @@ type decoder struct {
 // names that differ only in case.
 func (d *decoder) item(raw []byte) (Item, error) {
 	var it Item
+	d.room -= itemSize
 	d.row.Reset()
 	d.row.Write(raw) // cannot fail
 	d.dec.Reset(&d.row, lenient...)
@@ -39,12 +41,13 @@ func (d *decoder) item(raw []byte) (Item, error) {
 
 // property consumes the value of a property.
 func (d *decoder) property(it *Item, token jsontext.Token) error {
-	name := d.share(token)
+	name := token.String()
 	switch name {
 	case "_relatedUids":
 		return nullable(&d.dec, func() error {
 			return brackets(&d.dec, '[', ']', func() error {
 				uid, err := d.text()
+				d.room -= uidSize
 				it.RelatedUIDs = append(it.RelatedUIDs, uid)
 				return err
 			})
@@ -68,7 +71,8 @@ func (d *decoder) property(it *Item, token jsontext.Token) error {
 				*field = value
 			}
 		case value != "" && len(it.Conditions) < maxConditions && len(kind) <= maxName && plain(kind):
-			it.Conditions = append(it.Conditions, Condition{Type: kind, Message: short(value)})
+			d.room -= conditionSize
+			it.Conditions = append(it.Conditions, Condition{Type: d.share(kind), Message: short(value)})
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -119,28 +123,31 @@ func (it *Item) field(name string) *string {
 // text consumes a text.
 func (d *decoder) text() (string, error) {
 	t, err := d.dec.ReadToken()
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if t.Kind() != '"' {
+	case t.Kind() != '"':
 		return "", errors.New("not a text")
+	case d.room < 0:
+		return "", errors.New("no room")
 	}
-	return d.share(t), nil
+	return d.share(t.String()), nil
 }
 
 // longText is the length in bytes from which on texts are not shared: they are
 // messages, which seldom repeat.
 const longText = 128
 
-// share returns the text of a token, the same string for the same text.
-func (d *decoder) share(t jsontext.Token) string {
-	s := t.String()
+// share returns the same string for the same text.
+func (d *decoder) share(s string) string {
 	if len(s) > longText {
+		d.room -= len(s)
 		return s
 	}
 	if same, ok := d.strings[s]; ok {
 		return same
 	}
+	d.room -= sharedSize + len(s)
 	d.strings[s] = s
 	return s
 }

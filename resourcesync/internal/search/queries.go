@@ -71,7 +71,7 @@ func (c *Client) ClustersWithApplications(ctx context.Context) ([]string, error)
 	err := c.post(ctx, graphQLRequest{Query: valuesQuery, Variables: map[string]any{
 		"property": "cluster", "query": applications(), "limit": noLimit,
 	}}, func(body []byte) error {
-		a, err := decode(body)
+		a, err := decode(body, roomFor(c.options.MaxBytes))
 		switch {
 		case err != nil:
 			return err
@@ -91,7 +91,7 @@ func (c *Client) search(ctx context.Context, query string, in input, last Digest
 	var r *Result
 	err := c.post(ctx, graphQLRequest{Query: query, Variables: map[string]any{"input": []input{in}}}, func(body []byte) (err error) {
 		if r = unchanged(body, last); r == nil {
-			r, err = only(decode(body))
+			r, err = only(decode(body, roomFor(c.options.MaxBytes)))
 		}
 		return err
 	})

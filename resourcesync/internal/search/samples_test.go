@@ -127,4 +127,7 @@ func TestKindOf_classifiesFailuresOfTheRealService(t *testing.T) {
 	}
 }
 
-func newRows() *decoder { return &decoder{strings: map[string]string{}} }
+// anyRoom is enough for the rows of all tests.
+const anyRoom = 1 << 30
+
+func newRows() *decoder { return &decoder{strings: map[string]string{}, room: anyRoom} }
