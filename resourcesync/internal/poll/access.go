@@ -45,7 +45,9 @@ func (a *access) shows(cluster string) bool { return a.seen == nil || a.seen[clu
 func (a *access) set(r *search.Result, now time.Time) {
 	a.at, a.wanted, a.seen = now, false, make(map[string]bool, len(r.Items))
 	for i := range r.Items {
-		a.seen[r.Items[i].Name] = true
+		if it := &r.Items[i]; it.IsCluster() {
+			a.seen[it.Name] = true
+		}
 	}
 }
 

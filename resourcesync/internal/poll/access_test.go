@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -36,7 +37,7 @@ func TestAccess(t *testing.T) {
 				}
 				r, _ := w.Clusters(t.Context())
 				if tc.hub {
-					r.Items = append(r.Items, search.Item{Name: "local-cluster"})
+					r.Items = append(r.Items, search.Item{UID: "cluster__local-cluster", Kind: "Cluster", Name: "local-cluster", Cluster: "local-cluster"})
 				}
 				w.access = 0
 				w.seen = r
@@ -53,6 +54,25 @@ func TestAccess(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Objects of other APIs also have the kind Cluster. One with the name of a hidden cluster does not make that cluster
+// visible, and one with the hub's name is not the hub.
+func TestAccess_ignoresOtherObjectsOfTheKind(t *testing.T) {
+	in(t, func(w *world) {
+		w.hidden["c2"] = true
+		r, _ := w.Clusters(t.Context())
+		for _, name := range []string{"c2", "local-cluster"} {
+			r.Items = append(r.Items, search.Item{UID: "c1/" + name, Kind: "Cluster", APIGroup: "postgresql.cnpg.io", Namespace: "default", Name: name, Cluster: "c1"})
+		}
+		w.seen = r
+		w.polls(40)
+		w.expect("the hidden cluster keeps its rows", map[string]row{"c1/app": {ab, fresh}, "c2/app": {ab, 410 * time.Second}})
+		gauge(t, "hidden", clusterStates.WithLabelValues("hidden"), 1)
+		if len(w.problems) != 1 || !contains(w.problems, "does not show every managed cluster") {
+			t.Errorf("said %q", w.problems)
+		}
+	})
 }
 
 // An account without permissions gets the same answers as an account on an empty fleet. resourcesync

@@ -79,7 +79,8 @@ func TestClient_sendsFilters(t *testing.T) {
 		t.Errorf("%v %v limit %d", clusters, err, got.Variables.Limit)
 	}
 
-	if _, err := c.Clusters(ctx); err != nil || !slices.Equal(values(got.Variables.Input[0], "kind"), []string{"Cluster"}) {
+	if _, err := c.Clusters(ctx); err != nil || !slices.Equal(values(got.Variables.Input[0], "kind"), []string{"Cluster"}) ||
+		!slices.Equal(values(got.Variables.Input[0], "apigroup"), []string{"internal.open-cluster-management.io"}) {
 		t.Errorf("%v %v", err, got.Variables.Input)
 	}
 }

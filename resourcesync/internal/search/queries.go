@@ -59,9 +59,13 @@ func (c *Client) Applications(ctx context.Context, clusters []string, last Diges
 	return r, nil
 }
 
-// Clusters returns the rows of the clusters that the account may see.
+// Clusters returns the rows of the clusters that the account may see. Objects on the clusters may be
+// among them ([Item.IsCluster]). The group leaves out those of other APIs, such as databases.
 func (c *Client) Clusters(ctx context.Context) (*Result, error) {
-	return c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{{Property: "kind", Values: []string{"Cluster"}}}}, Digest{})
+	return c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{
+		{Property: "kind", Values: []string{"Cluster"}},
+		{Property: "apigroup", Values: []string{"internal.open-cluster-management.io"}},
+	}}, Digest{})
 }
 
 // ClustersWithApplications returns the clusters that have pulled Applications. Nothing in the
