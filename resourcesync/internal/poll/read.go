@@ -150,7 +150,7 @@ func (p *Poller) checkRelated(ctx context.Context, clusters []string, r *search.
 		}
 	}
 	return nil, &search.Error{Kind: search.KindIncomplete, Detail: fmt.Sprintf("no resource of any of %d Applications: the query for relations fails, "+
-		"or fine-grained RBAC does not grant the account the deployed kinds", len(r.Items))}
+		"fine-grained RBAC does not grant the account the deployed kinds, or no Application has an object any more", len(r.Items))}
 }
 
 // retry repeats a request that may succeed a moment later, with growing and random

@@ -98,6 +98,34 @@ func TestRelations_emptyBatchIsReadWithAWitness(t *testing.T) {
 	}
 }
 
+// All Applications of a fleet lose their resources. Nothing proves that the query for relations works, so the rows
+// stay and become stale, and the log names the cause. That ends with the first object of an Application, or with the
+// Applications.
+func TestRelations_keepTheLastResourcesOfAFleet(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(w *world)
+		want map[string]row
+	}{
+		"an object":      {func(w *world) { w.apps["c2"]["app"] = []string{"Secret/s"} }, map[string]row{"c1/app": {"", fresh}, "c2/app": {"Secret/s ", fresh}}},
+		"no Application": {func(w *world) { clear(w.apps) }, map[string]row{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.apps["c1"]["app"], w.apps["c2"]["app"] = nil, nil
+				w.problems = nil
+				w.polls(60)
+				w.expect("nothing proves it", both(ab, 610*time.Second))
+				if len(w.problems) != 1 || !contains(w.problems, "no Application has an object any more") {
+					t.Errorf("said %q", w.problems)
+				}
+				test.end(w)
+				w.polls(40)
+				w.expect("in the end", test.want)
+			})
+		})
+	}
+}
+
 // An Application without resources is no failure if it never had any.
 func TestRelations_allowAnApplicationWithoutResources(t *testing.T) {
 	in(t, func(w *world) {
