@@ -5,6 +5,7 @@ package v1alpha1
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -252,6 +253,53 @@ func TestCRD_rejectsInvalidSpecs(t *testing.T) {
 			t.Errorf("another Argo CD (%s): %v", name, err)
 		}
 	}
+}
+
+// A watch decodes a list as a whole: one object that a Go type cannot read hides all others. Therefore the
+// types read whatever a user may store in a spec.
+func TestCRD_storesOnlySpecsThatTheTypesRead(t *testing.T) {
+	fresh(t, ours, "v1beta1")
+	spec, _, err := unstructured.NestedMap(crd(t, ours).Object, "spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := spec["versions"].([]any)[1].(map[string]any)["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)
+	read(t, &unstructured.Unstructured{Object: map[string]any{"spec": anyOf(schema["properties"].(map[string]any)["spec"].(map[string]any))}})
+	for i, value := range []string{"60", "", "1d", "99999999h"} {
+		read(t, create(t, "v1beta1", fmt.Sprintf("alive-%d", i), fmt.Sprintf(`{placementRef: {name: p}, argoServer: {}, agent: {keepAlive: %q}}`, value)))
+	}
+}
+
+// read fails the test if the Go type cannot decode an object.
+func read(t *testing.T, o *unstructured.Unstructured) {
+	t.Helper()
+	text, err := json.Marshal(o.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &v1beta1.GitOpsCluster{}); err != nil {
+		t.Errorf("%s: %v", text, err)
+	}
+}
+
+// anyOf returns a value for each field of a schema. It ignores patterns, which a former schema may not have had.
+func anyOf(schema map[string]any) any {
+	switch schema["type"] {
+	case "object":
+		object := map[string]any{}
+		fields, _ := schema["properties"].(map[string]any)
+		for name, field := range fields {
+			object[name] = anyOf(field.(map[string]any))
+		}
+		return object
+	case "array":
+		return []any{anyOf(schema["items"].(map[string]any))}
+	case "boolean":
+		return true
+	case "integer":
+		return 1
+	}
+	return "any text"
 }
 
 // Our CRD accepts the examples from the other projects' guides.

@@ -104,11 +104,11 @@ type AgentSettings struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([a-z0-9.:-]*[a-z0-9])?)?$`
 	ClusterRole string `json:"clusterRole,omitempty"`
-	// KeepAlive is the interval at which agents ping the principal, at least 30s. With it a
-	// load balancer keeps idle connections, and agents detect dead ones. If empty, agents
-	// send no pings.
+	// KeepAlive is the interval at which agents ping the principal, at least 30s, such as
+	// 1m30s. With it a load balancer keeps idle connections, and agents detect dead ones. If
+	// empty, agents send no pings.
 	// +optional
-	KeepAlive *metav1.Duration `json:"keepAlive,omitempty"`
+	KeepAlive string `json:"keepAlive,omitempty"`
 	// Redis is the Redis of the clusters' Argo CD. Defaults to that of Argo CD's own
 	// manifests.
 	// +optional

@@ -35,11 +35,6 @@ func (in *AgentSettings) DeepCopyInto(out *AgentSettings) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
-	if in.KeepAlive != nil {
-		in, out := &in.KeepAlive, &out.KeepAlive
-		*out = new(v1.Duration)
-		**out = **in
-	}
 	if in.Redis != nil {
 		in, out := &in.Redis, &out.Redis
 		*out = new(AgentRedis)

@@ -38,6 +38,8 @@ type Desired struct {
 	Generation int
 	// Settings are the settings in the GitOpsCluster.
 	Settings v1beta1.AgentSettings
+	// KeepAlive is the interval of the agent's pings. 0 means no pings.
+	KeepAlive time.Duration
 	// Manifests are additional manifests for the work. They stay unchanged, except that an ArgoCD
 	// deploys no agent.
 	Manifests [][]byte

@@ -67,10 +67,10 @@ var settings = []setting{
 		return strings.Join(slices.Sorted(slices.Values(w.Settings.AllowedNamespaces)), ",")
 	}},
 	{"agent.keep-alive.interval", "ARGOCD_AGENT_KEEP_ALIVE_PING_INTERVAL", func(w Desired) string {
-		if w.Settings.KeepAlive == nil {
+		if w.KeepAlive == 0 {
 			return ""
 		}
-		return w.Settings.KeepAlive.Duration.String()
+		return w.KeepAlive.String()
 	}},
 	{"agent.redis.address", "REDIS_ADDR", func(w Desired) string { return w.redis().Address }},
 	{"agent.redis.tls.enabled", "ARGOCD_AGENT_REDIS_TLS_ENABLED", func(w Desired) string { return whenTLS(w, "true") }},

@@ -14,7 +14,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
@@ -120,8 +119,9 @@ func (v variable) takes(value string) bool {
 // The settings of a GitOpsCluster reach the agent under the names that argocd-agent reads.
 func TestSettings_includeThoseOfTheGitOpsCluster(t *testing.T) {
 	known, w := variables(t), wanted(t)
+	w.KeepAlive = 50 * time.Second
 	w.Settings = v1beta1.AgentSettings{
-		AllowedNamespaces: []string{"team-*", "apps"}, CreateNamespace: true, KeepAlive: &metav1.Duration{Duration: 50 * time.Second},
+		AllowedNamespaces: []string{"team-*", "apps"}, CreateNamespace: true,
 		Redis: &v1beta1.AgentRedis{Address: "gitops-redis:6379", SecretName: "initial", SecretKey: "password", CASecretName: "redis-ca"},
 	}
 	work := mustWork(t, w, "")

@@ -165,10 +165,7 @@ func (r *Reconciler) find(ctx context.Context, v *view) error {
 	}
 	for _, a := range v.specs {
 		if a.Agent != nil {
-			w := principal.Requirements{Namespace: v.namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage}
-			if a.Agent.Settings.KeepAlive != nil {
-				w.KeepAlive = a.Agent.Settings.KeepAlive.Duration
-			}
+			w := principal.Requirements{Namespace: v.namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage, KeepAlive: a.Agent.KeepAlive}
 			if a.Agent.Port != 0 {
 				w.Port = strconv.Itoa(int(a.Agent.Port))
 			}
@@ -242,7 +239,7 @@ func newTask(v *view, a Spec, state certificates.State, name string, generation 
 	t := &task{namespace: v.namespace, owner: a.Owner, abandon: a.Abandon, desired: &agent.Desired{
 		Cluster: name, Owner: a.Owner, ArgoNamespace: v.namespace, AgentNamespace: a.Agent.Namespace, Mode: a.Agent.Mode,
 		Address: found.Address, Port: found.Port, Image: cmp.Or(a.Agent.Principal.AgentImage, found.Image), CABundle: state.CABundle, BundleDigest: state.BundleDigest,
-		Generation: generation, Settings: a.Agent.Settings, Manifests: a.Agent.Manifests,
+		Generation: generation, Settings: a.Agent.Settings, KeepAlive: a.Agent.KeepAlive, Manifests: a.Agent.Manifests,
 	}}
 	t.untouched = found.Address == "" || len(state.CABundle) == 0
 	t.dry = a.DryRun && !t.untouched

@@ -72,6 +72,8 @@ type Agent struct {
 	// does not search for.
 	Settings  v1beta1.AgentSettings
 	Principal v1beta1.PrincipalSpec
+	// KeepAlive is the interval of the agents' pings. 0 means no pings.
+	KeepAlive time.Duration
 	// RestartPrincipal may be done when its certificates change.
 	RestartPrincipal bool
 }

@@ -26,7 +26,7 @@ func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, selected []string, he
 		}
 		a.Agent = &agents.Agent{
 			Mode: w.Mode, Address: w.Address, Port: w.Port, Field: field, Namespace: w.Namespace, Manifests: w.Manifests,
-			Settings: w.Settings, Principal: w.Principal, RestartPrincipal: w.RestartPrincipal,
+			Settings: w.Settings, KeepAlive: w.KeepAlive, Principal: w.Principal, RestartPrincipal: w.RestartPrincipal,
 		}
 	}
 	return a

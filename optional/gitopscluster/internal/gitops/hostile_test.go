@@ -6,15 +6,18 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
@@ -130,4 +133,31 @@ func TestHostileAgent_changesNoOtherFate(t *testing.T) {
 		t.Error("its own GitOpsCluster was released before the key is gone")
 	}
 	f.registered(hostile, other)
+}
+
+// A GitOpsCluster with an invalid interval is refused by its status. Other GitOpsClusters are still
+// processed, also after a restart.
+func TestBadField_stopsNoOtherGitOpsCluster(t *testing.T) {
+	f := newFleet(t)
+	clusters := f.clusters(2)
+	decision := f.placement("all", clusters[0])
+	_, stop := f.start()
+	o := f.gitops("fleet", "all")
+	f.ready(o, 1)
+	bad := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(`{apiVersion: apps.open-cluster-management.io/v1beta1, kind: GitOpsCluster, spec: {placementRef: {name: p}, argoServer: {}, gitopsAddon: {enabled: true, argoCDAgent: {enabled: true}}, agent: {keepAlive: "60"}}}`), &bad.Object); err != nil {
+		t.Fatal(err)
+	}
+	bad.SetNamespace(f.argocd)
+	bad.SetName("bad")
+	f.create(bad)
+	t.Cleanup(func() { _ = hub.client.Delete(context.Background(), bad) })
+	at := f.says(&v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "bad"}}, v1beta1.ConditionSpecAccepted, metav1.ConditionFalse, intent.ReasonBadField)
+	if !strings.Contains(at.Status.Message, "spec.agent.keepAlive") || !strings.Contains(at.Status.Message, "30s") {
+		t.Errorf("the message is %q", at.Status.Message)
+	}
+	stop()
+	f.start()
+	f.decide(decision, clusters...)
+	f.ready(o, 2)
 }

@@ -136,6 +136,8 @@ type Agent struct {
 	Manifests [][]byte
 	// Settings are spec.agent, with the ClusterRole that annotation live-view means.
 	Settings v1beta1.AgentSettings
+	// KeepAlive is the parsed spec.agent.keepAlive. 0 means no pings.
+	KeepAlive time.Duration
 	// Principal is spec.principal.
 	Principal v1beta1.PrincipalSpec
 	// RestartPrincipal may be done when its certificates change.
@@ -306,8 +308,11 @@ func (a *Agent) settings(o *v1beta1.GitOpsCluster, argocd string) *Problem {
 	if live, _ := contract.IsTrue(o.Annotations[LiveViewAnnotation]); live && o.Namespace == argocd {
 		a.Settings.ClusterRole = cmp.Or(a.Settings.ClusterRole, "view")
 	}
-	if k := a.Settings.KeepAlive; k != nil && k.Duration < minKeepAlive {
-		return &Problem{ReasonBadField, fmt.Sprintf("spec.agent.keepAlive is %s, and a principal may close connections that are pinged that often; set %s or more, or remove it", k.Duration, minKeepAlive)}
+	if text := a.Settings.KeepAlive; text != "" {
+		var err error
+		if a.KeepAlive, err = time.ParseDuration(text); err != nil || a.KeepAlive < minKeepAlive {
+			return &Problem{ReasonBadField, fmt.Sprintf("spec.agent.keepAlive is no duration of %[1]s or more, and a principal may close connections with more frequent pings; set %[1]s or more, or remove it", minKeepAlive)}
+		}
 	}
 	if slices.Contains(secretRoles, a.Settings.ClusterRole) {
 		return &Problem{ReasonBadField, fmt.Sprintf("spec.agent.clusterRole is %s, which reads every Secret and acts as every ServiceAccount of the clusters; name view, or a ClusterRole of your own", a.Settings.ClusterRole)}
