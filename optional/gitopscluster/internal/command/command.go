@@ -33,6 +33,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/gitops"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/register"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -149,7 +150,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	mgr, err := boot.NewManager(ctx, env, boot.Kinds{
 		Scheme: scheme,
-		Cache:  cache.Options{ByObject: watched, NewInformer: slim.Informers(clusters, addOns), DefaultTransform: cache.TransformStripManagedFields()},
+		Cache:  cache.Options{ByObject: watched, NewInformer: slim.Informers(clusters, addOns), DefaultTransform: intent.Transform},
 		Warm:   warm,
 	})
 	if err != nil {

@@ -93,7 +93,7 @@ func TestDeletion_namesTheFlagThatItTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The next pass may have released the GitOpsCluster before.
-	touch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"touched":"true"}}}`))
+	touch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"apps.open-cluster-management.io/touched":"true"}}}`))
 	if err := hub.client.Patch(context.Background(), o, touch); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}

@@ -167,7 +167,7 @@ func (h hubReader) decisions(ctx context.Context, namespace, name string) ([]str
 func (h hubReader) observeSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, f *found) error {
 	f.secrets, f.rivals, f.held = map[string]*corev1.Secret{}, map[string]string{}, map[string]bool{}
 	secrets := &corev1.SecretList{}
-	if err := h.List(ctx, secrets, client.InNamespace(f.intent.ArgoNamespace), clustersecret.Selector); err != nil {
+	if err := h.List(ctx, secrets, client.InNamespace(f.intent.ArgoNamespace), clustersecret.Selector, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list cluster Secrets of %s: %w", f.intent.ArgoNamespace, err)
 	}
 	exists, oldest, err := h.siblings(ctx, o, f.intent.ArgoNamespace)
@@ -221,7 +221,7 @@ func (h hubReader) observeAgents(ctx context.Context, installed []string, f *fou
 // belongs to the owner of that Argo CD.
 func (h hubReader) siblings(ctx context.Context, o *v1beta1.GitOpsCluster, argocd string) (exists map[string]bool, oldest bool, err error) {
 	list := &v1beta1.GitOpsClusterList{}
-	if err := h.List(ctx, list); err != nil {
+	if err := h.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, false, fmt.Errorf("list GitOpsClusters: %w", err)
 	}
 	own := client.ObjectKeyFromObject(o)

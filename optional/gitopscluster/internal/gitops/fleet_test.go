@@ -134,7 +134,7 @@ func (f *fleet) start() (record *recorder, stop func()) {
 		maps.Copy(caches, agents.Caches(f.options.Namespaces))
 	}
 	mgr, err := ctrl.NewManager(as, ctrl.Options{
-		Scheme: hub.scheme, Logger: logr.New(&logs), Cache: cache.Options{ByObject: caches},
+		Scheme: hub.scheme, Logger: logr.New(&logs), Cache: cache.Options{ByObject: caches, DefaultTransform: intent.Transform},
 		Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: &skip},
 	})
 	if err != nil {

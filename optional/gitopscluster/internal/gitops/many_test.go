@@ -12,16 +12,21 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -118,6 +123,27 @@ func TestRegistration_handlesAFewClustersInParallel(t *testing.T) {
 	}
 }
 
+// Too large manifests are refused by a GitOpsCluster's status. The cache does not keep them, and no write of
+// the controller removes them from the object.
+func TestManifests_stayInTheRefusedObject(t *testing.T) {
+	f := newFleet(t)
+	f.team = f.argocd
+	f.placement("all", f.clusters(1)...)
+	f.start()
+	o := f.gitops("fleet", "all", withManifest(1))
+	f.ready(o, 1)
+	testkit.Edit(t, hub.client, o, withManifest(1<<20))
+	at := f.says(o, v1beta1.ConditionSpecAccepted, metav1.ConditionFalse, intent.ReasonBadManifests)
+	raw := at.Spec.ArgoCDAgentAddon.ArgoCDCRManifestWork.Manifests[0].Raw
+	if !strings.Contains(at.Status.Message, "400 KiB") || len(raw) < 1<<20 {
+		t.Errorf("the message is %q, the manifest has %d bytes", at.Status.Message, len(raw))
+	}
+	if err := hub.client.Delete(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	f.gone(o)
+}
+
 // everywhere calls do for each of n, sixteen in parallel.
 func everywhere(n int, do func(i int)) {
 	var wait sync.WaitGroup
@@ -150,6 +176,57 @@ func (f *fleet) crowd(n int, placement string) []string {
 		f.decide(d, names[i:min(i+100, n)]...)
 	}
 	return names
+}
+
+// A pass over many large GitOpsClusters copies each of them once, and none of the manifests that are refused.
+// Any team may create them, admitted or not.
+func TestPass_copiesEachGitOpsClusterOnce(t *testing.T) {
+	const n, size = 8, 300 << 10
+	f := newFleet(t)
+	testkit.Edit(t, hub.client, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.argocd}}, func(n *corev1.Namespace) { n.Labels = nil })
+	for i := range n {
+		f.gitops(fmt.Sprintf("small-%d", i), "none")
+		f.gitops(fmt.Sprintf("large-%d", i), "none", withManifest(size))
+		f.gitops(fmt.Sprintf("refused-%d", i), "none", withManifest(4*size))
+	}
+	c, err := cache.New(hub.config, cache.Options{Scheme: hub.scheme, ByObject: Caches(f.argocd), DefaultTransform: intent.Transform})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = c.Start(t.Context()) }()
+	if !c.WaitForCacheSync(t.Context()) {
+		t.Fatal("the cache does not start")
+	}
+	reader, err := client.New(hub.config, client.Options{Scheme: hub.scheme, Cache: &client.CacheOptions{Reader: c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Reconciler{client: reader, options: f.options, assignments: NewAssignments("")}
+	var all []*member
+	observe := func() {
+		t.Helper()
+		if all, err = r.observe(t.Context()); err != nil || len(all) != 3*n {
+			t.Fatalf("%d GitOpsClusters, %v", len(all), err)
+		}
+	}
+	observe() // starts the cache's watches
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	observe()
+	runtime.ReadMemStats(&after)
+	if copied := after.TotalAlloc - before.TotalAlloc; copied > 2*n*size {
+		t.Errorf("a pass over %d KiB of manifests allocates %d KiB", n*size>>10, copied>>10)
+	}
+}
+
+// withManifest adds a manifest of a size, with the form of the spec that may have manifests.
+func withManifest(size int) func(*v1beta1.GitOpsCluster) {
+	return func(o *v1beta1.GitOpsCluster) {
+		raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"x":%q}}`, strings.Repeat("x", size))
+		o.Spec.ArgoServer, o.Spec.ArgoCDAgentAddon = nil, &v1beta1.ArgoCDAgentAddonSpec{
+			ArgoCDCRManifestWork: &v1beta1.ArgoCDCRManifestWorkSpec{Manifests: []kruntime.RawExtension{{Raw: []byte(raw)}}},
+		}
+	}
 }
 
 func heap() uint64 {

@@ -104,7 +104,7 @@ func (r *Reconciler) lastHeld(ctx context.Context, o *v1beta1.GitOpsCluster, f f
 		return going, nil
 	}
 	list := &v1beta1.GitOpsClusterList{}
-	if err := r.client.List(ctx, list); err != nil {
+	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list GitOpsClusters: %w", err)
 	}
 	stay := map[string]bool{}

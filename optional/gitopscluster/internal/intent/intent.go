@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
@@ -73,8 +75,12 @@ const (
 // GitOpsClusterFinalizer is on a GitOpsCluster until its clusters are removed.
 const GitOpsClusterFinalizer = contract.KeyPrefix + "gitopscluster"
 
-// maxManifests limits how many additional objects an agent has.
-const maxManifests = 16
+// maxManifests and maxManifestBytes limit the additional objects of an agent. Package agent delivers
+// no larger ones.
+const (
+	maxManifests     = 16
+	maxManifestBytes = 400 << 10
+)
 
 // maxGeneration limits the generation that an annotation may request.
 const maxGeneration = 1_000_000
@@ -257,9 +263,7 @@ func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
 		w := spec.ArgoCDAgentAddon
 		a.Mode, a.Address, port, a.Namespace = w.Mode, w.PrincipalServerAddress, w.PrincipalServerPort, cmp.Or(w.AgentNamespace, "argocd")
 		if w.ArgoCDCRManifestWork != nil {
-			for _, m := range w.ArgoCDCRManifestWork.Manifests {
-				a.Manifests = append(a.Manifests, m.Raw)
-			}
+			a.Manifests = rawOf(w.ArgoCDCRManifestWork)
 		}
 	case wantsAgent(&spec):
 		w := spec.GitOpsAddon.ArgoCDAgent
@@ -341,11 +345,52 @@ func agentNamespace(name string) *Problem {
 	return nil
 }
 
+// Transform is the transform of a cache. It drops managed fields. Of a GitOpsCluster it also drops
+// labels, foreign annotations and refused manifests, because anybody who may create one can make
+// them large. One text replaces such manifests. The API server admits no text there, and [Of] returns
+// it as the refusal.
+func Transform(in any) (any, error) {
+	if o, ok := in.(metav1.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	o, ok := in.(*v1beta1.GitOpsCluster)
+	if !ok {
+		return in, nil
+	}
+	o.Labels = nil
+	maps.DeleteFunc(o.Annotations, func(key, _ string) bool { return !strings.HasPrefix(key, contract.KeyPrefix) })
+	if a := o.Spec.ArgoCDAgentAddon; a != nil && a.ArgoCDCRManifestWork != nil {
+		if problem := badManifests(rawOf(a.ArgoCDCRManifestWork)); problem != nil {
+			text, err := json.Marshal(problem.Message)
+			if err != nil {
+				return nil, err
+			}
+			a.ArgoCDCRManifestWork.Manifests = []runtime.RawExtension{{Raw: text}}
+		}
+	}
+	return o, nil
+}
+
+func rawOf(w *v1beta1.ArgoCDCRManifestWorkSpec) (manifests [][]byte) {
+	for _, m := range w.Manifests {
+		manifests = append(manifests, m.Raw)
+	}
+	return manifests
+}
+
 func badManifests(manifests [][]byte) *Problem {
+	var message string
+	if len(manifests) == 1 && json.Unmarshal(manifests[0], &message) == nil && message != "" {
+		return &Problem{ReasonBadManifests, message} // from Transform
+	}
 	if len(manifests) > maxManifests {
 		return &Problem{ReasonBadManifests, fmt.Sprintf("argoCDCRManifestWork.manifests has %d objects; keep to %d", len(manifests), maxManifests)}
 	}
+	size := 0
 	for i, raw := range manifests {
+		if size += len(raw); size > maxManifestBytes {
+			return &Problem{ReasonBadManifests, fmt.Sprintf("argoCDCRManifestWork.manifests are larger than %d KiB; deliver the others by a ManifestWork of your own", maxManifestBytes>>10)}
+		}
 		var o struct {
 			APIVersion, Kind string
 			Metadata         struct{ Name string }

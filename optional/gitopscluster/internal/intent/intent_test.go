@@ -4,12 +4,16 @@
 package intent
 
 import (
+	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
@@ -78,6 +82,7 @@ func TestOf(t *testing.T) {
 		"port":              {reason: "a port is a number", text: "spec: {" + placement + "argoCDAgentAddon: {principalServerPort: https}}", refused: ReasonBadField},
 		"portZero":          {reason: "not every number is a port", text: "spec: {" + placement + "argoCDAgentAddon: {principalServerPort: '70000'}}", refused: ReasonBadField},
 		"manifest":          {reason: "a manifest is a whole object", text: "spec: {" + placement + "argoCDAgentAddon: {argoCDCRManifestWork: {manifests: [{kind: A}]}}}", refused: ReasonBadManifests},
+		"large":             {reason: "a ManifestWork has a size", text: "spec: {" + placement + "argoCDAgentAddon: {argoCDCRManifestWork: {manifests: [{apiVersion: v1, kind: A, metadata: {name: a}, data: " + strings.Repeat("x", maxManifestBytes) + "}]}}}", refused: ReasonBadManifests},
 		"dry":               {reason: "a dry run that may not be one", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/dry-run: yep}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
 		"live":              {reason: "rights are not given by a slip", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/live-view: yep}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
 		"renew":             {reason: "a generation is a number", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/certificate-generation: g2}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
@@ -184,6 +189,46 @@ func TestOf_requiresTheAdmissionLabels(t *testing.T) {
 				t.Errorf("refusal %+v, want %q", got, c.refused)
 			case got != nil && !strings.Contains(got.Message, "label "+c.label+`: "true" on Namespace argocd`):
 				t.Errorf("the message %q names another label than %s", got.Message, c.label)
+			}
+		})
+	}
+}
+
+// The cache of GitOpsClusters keeps only what is read, and manifests that are delivered. It changes no
+// decision.
+func TestTransform_dropsRefusedManifests(t *testing.T) {
+	const good = `{"apiVersion":"v1","kind":"A","metadata":{"name":"a"}}`
+	for name, manifests := range map[string][]string{
+		"good":  {good},
+		"many":  slices.Repeat([]string{good}, 2000),
+		"large": {good, `{"apiVersion":"v1","kind":"A","metadata":{"name":"b"},"data":"` + strings.Repeat("x", maxManifestBytes) + `"}`},
+		"bad":   {`{"kind":"` + strings.Repeat("x", maxManifestBytes/2) + `"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := object(t, "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/deletion-policy: abandon}}\nspec: {placementRef: {name: p}, argoCDAgentAddon: {argoCDCRManifestWork: {manifests: []}}}")
+			o.Labels = map[string]string{}
+			for i := range 10_000 {
+				o.Labels[strconv.Itoa(i)], o.Annotations[strconv.Itoa(i)] = "", ""
+			}
+			for _, m := range manifests {
+				o.Spec.ArgoCDAgentAddon.ArgoCDCRManifestWork.Manifests = append(o.Spec.ArgoCDAgentAddon.ArgoCDCRManifestWork.Manifests, runtime.RawExtension{Raw: []byte(m)})
+			}
+			settings := Settings{Namespaces: []string{"team"}, Agents: true}
+			want := Of(o, settings)
+			for range 2 { // a cache may transform an object again
+				if _, err := Transform(o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := Of(o, settings)
+			if got.Refusal != nil {
+				want.Agent.Manifests, got.Agent.Manifests = nil, nil
+			}
+			if diff := cmp.Diff(want, got); diff != "" || !got.Abandon || (got.Refusal == nil) != (name == "good") {
+				t.Errorf("refusal %+v (-whole +cached):\n%s", got.Refusal, diff)
+			}
+			if text, err := json.Marshal(o); err != nil || len(text) > 700 {
+				t.Errorf("the cache keeps %d bytes, %v", len(text), err)
 			}
 		})
 	}
