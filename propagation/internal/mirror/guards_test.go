@@ -64,7 +64,10 @@ func TestWrite_isConditional(t *testing.T) {
 	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	available(t, cluster, "False")
 	awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
-	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { delete(a.Labels, contract.PullLabel) })
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
+		delete(a.Labels, contract.PullLabel)
+		delete(a.Annotations, argocd.SkipReconcileAnnotation)
+	})
 	awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded")
 	if blind.Load() > 0 || wide.Load() > 0 || patches.Load() < 4 {
 		t.Errorf("of %d patches %d are unconditional and %d not of the status alone", patches.Load(), blind.Load(), wide.Load())

@@ -121,16 +121,21 @@ type plan struct {
 
 func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d plan, err error) {
 	key := client.ObjectKeyFromObject(app)
-	cluster, pulled := target(app)
-	if !pulled {
-		r.memory.put(key, entry{})
-		d.patch, err = removeOwnedConditionsPatch(app, r.now())
-		return d, err
-	}
-	work, err := r.work(app)
+	works, err := r.works(key)
 	if err != nil {
 		return d, err
 	}
+	if !isPulled(app) {
+		if !r.delivers(app, works) {
+			r.memory.put(key, entry{})
+			d.patch, err = removeOwnedConditionsPatch(app, r.now())
+			return d, err
+		}
+		if app, err = r.complete(ctx, app); err != nil {
+			return d, err
+		}
+	}
+	work := current(app, works)
 	if work == nil {
 		if !ownsStatusWhenUndelivered(app) {
 			r.memory.put(key, entry{})
@@ -142,7 +147,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d pla
 		d.patch, err = statusPatch(app, status.Nothing(), request.Run{}, "", r.now())
 		return d, err
 	}
-	state, err := r.cluster(ctx, cluster)
+	state, err := r.cluster(ctx, work.Namespace)
 	if err != nil {
 		return d, err
 	}
@@ -188,10 +193,31 @@ func (r *Reconciler) delay(app types.NamespacedName, f facts) time.Duration {
 	return wait
 }
 
-// target returns the managed cluster that an Application names for pull delivery.
-func target(app *argocd.Application) (cluster string, pulled bool) {
-	cluster = app.Annotations[contract.ClusterAnnotation]
-	return cluster, contract.IsPulled(app.Labels) && cluster != ""
+// isPulled reports whether an Application asks for pull delivery.
+func isPulled(app *argocd.Application) bool {
+	return contract.IsPulled(app.Labels) && app.Annotations[contract.ClusterAnnotation] != ""
+}
+
+// delivers reports whether an Application that is not pulled is still delivered, or was until now:
+// the removal may be held or paused, or wait for the agent. If the hub's own Argo CD does not skip
+// the Application, Argo CD writes the status.
+func (r *Reconciler) delivers(app *argocd.Application, works []*manifestcache.Work) bool {
+	return argocd.SkipsReconcile(app.Annotations) && (r.memory.source(client.ObjectKeyFromObject(app)) != "" ||
+		slices.ContainsFunc(works, func(w *manifestcache.Work) bool { return payload.IsOwnWork(app, w) }))
+}
+
+// complete returns an Application with its spec and status. The cache has neither if the Application
+// has neither label nor annotation. If the cache is behind, the patch of the status is a conflict.
+func (r *Reconciler) complete(ctx context.Context, app *argocd.Application) (*argocd.Application, error) {
+	if app.Spec != nil {
+		return app, nil
+	}
+	live := &argocd.Application{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), live); err != nil {
+		return nil, fmt.Errorf("get Application %s: %w", client.ObjectKeyFromObject(app), err)
+	}
+	live.ResourceVersion = app.ResourceVersion
+	return live, nil
 }
 
 // ownsStatusWhenUndelivered reports whether this package writes the status of an Application
@@ -202,18 +228,23 @@ func ownsStatusWhenUndelivered(app *argocd.Application) bool {
 	return argocd.SkipsReconcile(app.Annotations) && app.DeletionTimestamp.IsZero()
 }
 
-// work returns the ManifestWork that delivers the Application to its cluster, or nil. The work on
-// an earlier cluster does not count while the Application moves.
-func (r *Reconciler) work(app *argocd.Application) (*manifestcache.Work, error) {
-	works, err := r.works(client.ObjectKeyFromObject(app))
-	if err != nil {
-		return nil, err
-	}
+// current returns the ManifestWork that delivers the Application to its cluster, or nil. The work on
+// an earlier cluster does not count while the Application moves. If the Application names no
+// cluster, its youngest own work counts.
+func current(app *argocd.Application, works []*manifestcache.Work) (youngest *manifestcache.Work) {
 	// A work in deletion may report on an earlier Application of the same name.
 	works = slices.DeleteFunc(slices.Clone(works), func(w *manifestcache.Work) bool {
 		return w.DeletionTimestamp != nil && app.DeletionTimestamp.IsZero()
 	})
-	return payload.CurrentWork(app, works), nil
+	if app.Annotations[contract.ClusterAnnotation] != "" {
+		return payload.CurrentWork(app, works)
+	}
+	for _, w := range works {
+		if payload.IsOwnWork(app, w) && (youngest == nil || youngest.CreationTimestamp.Before(&w.CreationTimestamp)) {
+			youngest = w
+		}
+	}
+	return youngest
 }
 
 func (r *Reconciler) cluster(ctx context.Context, name string) (status.Cluster, error) {

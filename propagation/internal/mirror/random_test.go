@@ -40,7 +40,8 @@ type random struct {
 // pulled is an Application and its expected status.
 type pulled struct {
 	app    *argocd.Application
-	target string // the target cluster, empty if the Application is not pulled
+	target string // the cluster that the Application names
+	off    bool   // the Application has no pull label
 	works  map[string]*workv1.ManifestWork
 	words  map[string]string // the last report of each cluster's agent, in short form
 	// operator began the operation that the status shows. It is empty if that is unknown, because the
@@ -52,7 +53,7 @@ type pulled struct {
 func (f *random) model() map[string]string {
 	want := map[string]string{}
 	for name, p := range f.apps {
-		if p.target == "" {
+		if p.off && len(p.works) == 0 {
 			continue // it keeps its status, and another client may write it
 		}
 		const unknown = "Unknown/Unknown@"
@@ -197,7 +198,7 @@ func (f *random) deploy() {
 
 // deliver creates the work on the target cluster of an Application.
 func (f *random) deliver() {
-	if p := f.pick(func(p *pulled) bool { return p.target != "" && p.works[p.target] == nil }); p != nil {
+	if p := f.pick(func(p *pulled) bool { return !p.off && p.works[p.target] == nil }); p != nil {
 		p.works[p.target] = f.work(p.app, p.target)
 	}
 }
@@ -260,17 +261,16 @@ func (f *random) retarget() {
 	if p == nil {
 		return
 	}
-	p.target, p.operator = f.anyCluster(), ""
-	if f.r.IntN(3) == 0 {
-		p.target = ""
+	p.operator = ""
+	if p.off = f.r.IntN(3) == 0; !p.off {
+		p.target = f.anyCluster()
 	}
 	testkit.Edit(f.t, hub.client, p.app, func(a *argocd.Application) {
 		a.Labels = map[string]string{contract.PullLabel: "true"}
-		if p.target == "" {
+		if p.off {
 			a.Labels = nil
-		} else {
-			a.Annotations[contract.ClusterAnnotation] = p.target
 		}
+		a.Annotations[contract.ClusterAnnotation] = p.target
 		a.Operation = nil // a pending operation would keep its state empty, here and below
 	})
 }

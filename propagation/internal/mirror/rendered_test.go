@@ -22,6 +22,7 @@ func TestRendered_isNotMirrored(t *testing.T) {
 	pulled, waiting := f.app("pulled", cluster.Name), f.app("waiting", cluster.Name) // pulled gets its own work, waiting has none
 	rendered := f.app("rendered", cluster.Name, func(a *argocd.Application) {
 		a.Labels = map[string]string{contract.RenderedLabel: "true"}
+		delete(a.Annotations, argocd.SkipReconcileAnnotation) // the hub's Argo CD would not sync it
 		a.Status = []byte(`{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"theirs"}}`)
 	})
 	for _, app := range []*argocd.Application{pulled, waiting, rendered} {

@@ -86,8 +86,8 @@ func comparedSince(before written, observed status.Observation) bool {
 	return err == nil && shown.Before(finished) && !now.Before(finished)
 }
 
-// removeOwnedConditionsPatch removes this package's conditions from an Application that is not
-// pulled any more. The rest of the status belongs to its present owner.
+// removeOwnedConditionsPatch removes this package's conditions from an Application that is neither
+// pulled nor delivered any more. The rest of the status belongs to its present owner.
 func removeOwnedConditionsPatch(app *argocd.Application, now time.Time) ([]byte, error) {
 	want := appstatus.Fields{}
 	if err := conditions(want, app.Status, status.IsOwnCondition, nil, now); err != nil {

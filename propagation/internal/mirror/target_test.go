@@ -6,6 +6,7 @@ package mirror
 import (
 	"context"
 	"testing"
+	"time"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -111,7 +112,77 @@ func TestRemoval_leavesTheStatusUnknown(t *testing.T) {
 	}
 }
 
-// An Application that is no longer pulled keeps its status, without the mirror's own warning.
+// An Application without a true label still shows its delivery while one exists. When the delivery is removed, the
+// status becomes Unknown once. The next writer of the status is another one.
+func TestRemoval_showsTheDeliveryWithoutATrueLabel(t *testing.T) {
+	label := func(value string) func(*argocd.Application) {
+		return func(a *argocd.Application) { a.Labels[contract.PullLabel] = value }
+	}
+	for name, change := range map[string]func(*argocd.Application){
+		"no boolean":    label("yes"),
+		"false":         label("false"),
+		"no label":      func(a *argocd.Application) { delete(a.Labels, contract.PullLabel) },
+		"no annotation": func(a *argocd.Application) { delete(a.Annotations, contract.ClusterAnnotation) },
+		"neither": func(a *argocd.Application) {
+			delete(a.Labels, contract.PullLabel)
+			delete(a.Annotations, contract.ClusterAnnotation)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t)
+			options := Options{CompareGrace: time.Millisecond}
+			_, stop := start(t, options, nil)
+			cluster := f.cluster()
+			app := f.app("guestbook", cluster.Name)
+			work := f.work(app, cluster.Name)
+			writeSpec(t, app, work)
+			testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{"test.example.com/agent"} })
+			report(t, work, healthy...)
+			awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+
+			testkit.Edit(t, hub.client, app, change)
+			report(t, work, append(without(healthy, "healthStatus"), "healthStatus", "Degraded")...)
+			awaitStatus(t, app, "Degraded/Synced@53e28ff2 Succeeded")
+			available(t, cluster, "False")
+			awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+			stop()
+			_, stop = start(t, options, nil)
+			available(t, cluster, "True")
+			awaitStatus(t, app, "Degraded/Synced@53e28ff2 Succeeded")
+			del(t, work)
+			awaitStatus(t, app, "Unknown/Unknown@")
+
+			testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+			other := f.app("other", cluster.Name)
+			report(t, f.work(other, cluster.Name), healthy...)
+			awaitStatus(t, other, "Healthy/Synced@53e28ff2 Succeeded") // so the end of the work has been observed
+			testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
+				a.Status = []byte(`{"health":{"status":"Healthy"},"sync":{"status":"Synced"}}`)
+			})
+			probe := f.app("probe", cluster.Name)
+			awaitStatus(t, probe, "Unknown/Unknown@")
+			awaitStatus(t, app, "Healthy/Synced@")
+			stop()
+		})
+	}
+}
+
+// The mirror may observe the end of a work only after it. The status becomes Unknown nevertheless.
+func TestRemoval_leavesTheStatusUnknownWithoutAPullLabel(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{}, nil)
+	cluster := f.cluster().Name
+	app := f.app("guestbook", cluster)
+	work := f.work(app, cluster)
+	report(t, work, healthy...)
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { a.Labels[contract.PullLabel] = "false" })
+	del(t, work)
+	awaitStatus(t, app, "Unknown/Unknown@")
+}
+
+// An Application that is no longer pulled keeps its status, without the mirror's own warning, if the hub's own
+// Argo CD has taken it over. So does an Application that was never delivered.
 func TestRemoval_keepsTheStatusWithoutThePullLabel(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
@@ -122,10 +193,19 @@ func TestRemoval_keepsTheStatusWithoutThePullLabel(t *testing.T) {
 	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded SyncError")
 	available(t, cluster, "False")
 	awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded SyncError ClusterUnreachableWarning")
-	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { delete(a.Labels, contract.PullLabel) })
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
+		delete(a.Labels, contract.PullLabel)
+		delete(a.Annotations, argocd.SkipReconcileAnnotation)
+	})
 	awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded SyncError")
 	report(t, work, healthy...)
+	del(t, work)
+	never := f.app("never", cluster.Name, func(a *argocd.Application) {
+		a.Labels[contract.PullLabel] = "false"
+		a.Status = []byte(`{"health":{"status":"Healthy"},"sync":{"status":"Synced"}}`)
+	})
 	probe := f.app("probe", cluster.Name)
 	awaitStatus(t, probe, "Unknown/Unknown@")
 	awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded SyncError")
+	awaitStatus(t, never, "Healthy/Synced@")
 }
