@@ -102,8 +102,9 @@ const (
 // WorkKeys are the label and annotation keys of a ManifestWork. The first ones name its
 // Application.
 var WorkKeys = []string{
-	PullLabel, HubNamespaceAnnotation, HubNameAnnotation, ChangeGenerationAnnotation, RequestAnnotation,
-	HostingAnnotation, ApplicationSetLabel, ApplicationSetHashLabel, ApplicationSpecAnnotation,
+	PullLabel, HubNamespaceAnnotation, HubNameAnnotation, HubUIDAnnotation, ChangeGenerationAnnotation,
+	RequestAnnotation, HostingAnnotation, ApplicationSetLabel, ApplicationSetHashLabel, ApplicationSpecAnnotation,
+	OnWithdrawAnnotation, OnWithdrawByAnnotation, ObservedAnnotation, StoredSpecAnnotation, PausedAnnotation,
 }
 
 // These are keys on other objects.

@@ -115,6 +115,30 @@ func TestCompact_boundsMetadata(t *testing.T) {
 	}
 }
 
+// An annotation of an agent takes no room from the label by which a work is ours, or from the annotations that
+// prove its owner.
+func TestCompact_keepsTheLabelNextToALargeAnnotation(t *testing.T) {
+	const filler, uid = contract.KeyPrefix + "a", "0f2a3b4c-1111-4222-a333-0123456789ab"
+	label := len(contract.PullLabel) + len("true")
+	for name, more := range map[string]int{"the label": 0, "the UID": len(contract.HubUIDAnnotation) + len(uid) - label} {
+		full := usual()
+		full.Annotations[contract.HubUIDAnnotation] = uid
+		want := maps.Clone(full.Annotations)
+		room := maxMetadata - len(filler)
+		for key, value := range want {
+			room -= len(key) + len(value)
+		}
+		full.Annotations[filler] = strings.Repeat("x", room+more)
+		work, _ := Compact(full, nil)
+		if _, ours := work.Application(); !ours {
+			t.Errorf("without room for %s the work is not ours: %v", name, work.Labels)
+		}
+		if diff := cmp.Diff(want, work.AllAnnotations()); diff != "" {
+			t.Errorf("without room for %s, annotations (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // An invalid name results in no ApplicationSet and no hub name. Claimant still returns the named Application,
 // so that deliver can remove the work.
 func TestCompact_boundsNames(t *testing.T) {

@@ -67,11 +67,15 @@ func Compact(full *workv1.ManifestWork, stored *Stored) (*Work, contract.Rejecte
 	return w, rejected
 }
 
-// keepMetadata keeps labels and annotations. Annotations that differ for every work become fields.
+// keepMetadata keeps labels and annotations. Annotations that differ for every work become fields. An
+// agent may add members of any size, so members that are read come first. Labels have at most 63
+// bytes.
 func keepMetadata(w *Work, full *workv1.ManifestWork, extra *Extra, rejected *contract.Rejected) {
 	room := maxMetadata
-	annotations := own(full.Annotations, &room, rejected)
-	labels := own(full.Labels, &room, rejected)
+	labels := own(nil, full.Labels, contract.WorkKeys, &room, rejected)
+	annotations := own(nil, full.Annotations, contract.WorkKeys, &room, rejected)
+	annotations = own(annotations, full.Annotations, pullKeys(full.Annotations), &room, rejected)
+	labels = own(labels, full.Labels, pullKeys(full.Labels), &room, rejected)
 	take := func(key string) string {
 		value := annotations[key]
 		delete(annotations, key)

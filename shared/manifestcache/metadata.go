@@ -15,31 +15,28 @@ import (
 // edit them in its namespace. propagation writes only a fraction of that.
 const maxMetadata = 4 << 10
 
-// own returns the members that belong to the pull model, as long as there is room. Members of this
-// version come first.
-func own(all map[string]string, room *int, rejected *contract.Rejected) (kept map[string]string) {
-	take := func(key string) {
+// own adds the members with these keys to kept, as long as there is room.
+func own(kept, all map[string]string, keys []string, room *int, rejected *contract.Rejected) map[string]string {
+	for _, key := range keys {
 		value, exists := all[key]
 		if _, have := kept[key]; !exists || have {
-			return
+			continue
 		}
 		size := len(key) + len(value)
 		if size > *room {
 			rejected.TooLong++
-			return
+			continue
 		}
 		if kept == nil {
 			kept = map[string]string{}
 		}
 		kept[key], *room = value, *room-size
 	}
-	for _, key := range contract.WorkKeys {
-		take(key)
-	}
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if strings.HasPrefix(key, contract.KeyPrefix) {
-			take(key)
-		}
-	}
 	return kept
+}
+
+// pullKeys returns the keys that belong to the pull model, of any version.
+func pullKeys(all map[string]string) []string {
+	keys := slices.Sorted(maps.Keys(all))
+	return slices.DeleteFunc(keys, func(key string) bool { return !strings.HasPrefix(key, contract.KeyPrefix) })
 }
