@@ -209,6 +209,10 @@ func (f *WorkStatus) Observe(cluster Cluster) Observation {
 	return o
 }
 
+// Failure returns why the agent could not apply the present change, with the messages about the
+// manifests, or "".
+func (f *WorkStatus) Failure() string { return f.shared().failure }
+
 // SameComparison reports whether earlier facts are about the same comparison of the managed
 // cluster's Argo CD, by its time.
 func (f *WorkStatus) SameComparison(before *WorkStatus) bool {

@@ -91,7 +91,7 @@ func (s *subject) next() (Step, Wait) {
 	if w.Live != nil {
 		_, written, err := payload.EndingOf(w.Live, e)
 		if err != nil && nextStep(f) != StepDelete {
-			return StepWait, Wait{For: WaitsForSpec, Text: fmt.Sprintf("the ManifestWork cannot be decoded: %v; correct it, and do not delete it: the cluster would prune what it delivered", err)}
+			return StepWait, waitFor(WaitsForSpec, "the ManifestWork cannot be decoded: %v; correct it, and do not delete it: the cluster would prune what it delivered", err)
 		}
 		proof = payload.ProofOf(w.Live, e)
 		f.Written, f.Proven = written, proof.Done()
@@ -103,23 +103,25 @@ func (s *subject) next() (Step, Wait) {
 	return step, s.waitsFor(f, proof)
 }
 
-// waitsFor returns why the agent has not applied the ending of a work.
+// waitsFor returns why the agent has not applied the ending of a work. OCM's agent writes the cause of
+// a refusal into the conditions of the manifests, and only a constant into the condition of the work.
 func (s *subject) waitsFor(f stepFacts, proof payload.Proof) Wait {
 	switch {
 	case f.Written && f.Applied == metav1.ConditionFalse:
-		wait := Wait{For: WaitsForRefusal}
-		if c := meta.FindStatusCondition(s.work.Live.Status.Conditions, workv1.WorkApplied); c != nil {
-			wait.Text = c.Message
-		}
-		return wait
+		return Wait{For: WaitsForRefusal, Text: s.work.Facts.Failure()}
 	case f.Written && f.Applied == metav1.ConditionTrue && proof.Finalizer != "":
-		return Wait{For: WaitsForFinalizer, Text: fmt.Sprintf(
+		return waitFor(WaitsForFinalizer,
 			"Application %s on cluster %q has finalizer %s of another field manager, with which Argo CD would prune what is to stay: remove it there, and the ManifestWork goes",
-			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, proof.Finalizer)}
+			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, proof.Finalizer)
 	case f.Written && f.Applied == metav1.ConditionTrue && proof.Manager != "":
-		return Wait{For: WaitsForAutomation, Text: fmt.Sprintf(
+		return waitFor(WaitsForAutomation,
 			"Application %s on cluster %q has spec.syncPolicy.automated of field manager %s, with which it would go on syncing: remove it there, and the ManifestWork goes",
-			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, proof.Manager)}
+			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, contract.Token(proof.Manager, &contract.Rejected{}))
 	}
 	return Wait{For: WaitsForAgent}
+}
+
+// waitFor returns a Wait with a bounded text. An agent may write the names and manifests in it.
+func waitFor(cause, format string, args ...any) Wait {
+	return Wait{For: cause, Text: contract.Message(fmt.Sprintf(format, args...), &contract.Rejected{})}
 }

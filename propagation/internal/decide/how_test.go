@@ -4,6 +4,8 @@
 package decide
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,9 +34,7 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 		w.May.Bound, s.May.Bound, w.Note.Allowed = false, false, true
 		w.missing(NotBound, over)
 		w.Applied = metav1.ConditionFalse
-		w.Live.Status.Conditions = []metav1.Condition{{
-			Type: workv1.WorkApplied, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(noon.Add(-since)), Message: "field not declared in schema",
-		}}
+		w.refused("failed to create typed patch object (team/shop; argoproj.io/v1alpha1, Kind=Application): .spec.extra: field not declared in schema", since)
 		return w
 	}
 	const request = "end-without-cascade"
@@ -79,7 +79,7 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 		"revoked, refused a moment ago": {reason: "the cluster may accept it in a moment", change: func(s *scene) {
 			bare(s)
 			revoked(s, payload.Ending{}, grace-time.Second)
-		}, want: "w end NotBound admin:team bare wait; OrphanPending", text: "it reports: field not declared in schema"},
+		}, want: "w end NotBound admin:team bare wait; OrphanPending", text: ".spec.extra: field not declared in schema"},
 		"revoked, refused in the future": {reason: "the clock of a cluster may be wrong", change: func(s *scene) {
 			bare(s)
 			revoked(s, payload.Ending{}, -time.Hour)
@@ -134,7 +134,7 @@ func TestDecide_choosesTheEnding(t *testing.T) {
 		"revoked, reduced and refused": {reason: "the tenant wrote nothing of what the cluster refuses", change: func(s *scene) {
 			bare(s)
 			revoked(s, payload.Ending{Reduced: true}, over)
-		}, want: "w end NotBound admin:team bare-reduced wait; OrphanPending", text: "it reports: field not declared in schema"},
+		}, want: "w end NotBound admin:team bare-reduced wait; OrphanPending", text: ".spec.extra: field not declared in schema"},
 		"revoked, reduced and applied": {reason: "no finalizer is left", change: func(s *scene) {
 			bare(s)
 			w := revoked(s, payload.Ending{Reduced: true}, over)
@@ -211,6 +211,41 @@ func TestDecide_plansAWaitingRemovalAgain(t *testing.T) {
 		s.deleting()
 		if p := Decide(s.Facts); p.Fates[0].Next != StepWait || p.After != c.want {
 			t.Errorf("waits for %s: step %d, again after %s, want %s", name, p.Fates[0].Next, p.After, c.want)
+		}
+	}
+}
+
+// A report has a bounded part of the agent's texts, without control characters.
+func TestDecide_boundsTheAgentsTexts(t *testing.T) {
+	hostile := strings.Repeat("x\x1b\n", 1<<10)
+	stays := payload.Ending{Orphan: true, WithoutAutomation: true}
+	for name, change := range map[string]func(w *Work){
+		"manager": func(w *Work) {
+			w.ends(stays, value(contract.FeedbackRequest, "stay-without-automation"), value(contract.FeedbackAutomationOwner, hostile))
+		},
+		"name": func(w *Work) {
+			w.ends(stays, value(contract.FeedbackRequest, "stay-without-automation"), value(contract.FeedbackAutomationOwner, "kubectl"))
+			w.Live.Spec.ManifestConfigs[0].ResourceIdentifier.Name = hostile
+		},
+		"refusal": func(w *Work) {
+			w.ends(stays)
+			w.Applied = metav1.ConditionFalse
+			w.refused(hostile, 0)
+		},
+	} {
+		s := newScene()
+		s.annotate(contract.DeletionPolicyAnnotation, "orphan")
+		w := s.delivered("w")
+		w.May.Bound, s.May.Bound, w.Note.Allowed = false, false, true
+		w.missing(NotBound, over)
+		change(w)
+		p := Decide(s.Facts)
+		text := p.Fates[0].Wait.Text
+		if len(text) == 0 || len(text) > contract.MaxMessage || strings.Contains(text, "\x1b") {
+			t.Errorf("%s: the wait is %d bytes: %.300q", name, len(text), text)
+		}
+		if p.Report == nil || strings.Contains(p.Report.Refusal.Text, "\x1b") {
+			t.Errorf("%s: the report is %.600q", name, fmt.Sprint(p.Report))
 		}
 	}
 }

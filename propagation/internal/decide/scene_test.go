@@ -86,7 +86,7 @@ func (s *scene) delivered(uid string) *Work {
 // see copies the live ManifestWork into the cached form.
 func (w *Work) see() {
 	stored := payload.StoredOf(w.Live)
-	w.Work, _ = manifestcache.Compact(w.Live, &stored)
+	w.Work, _ = manifestcache.Compact(w.Live.DeepCopy(), &stored) // it trims the status
 }
 
 // ends writes an ending into a work, and the feedback of its agent.
@@ -101,6 +101,19 @@ func (w *Work) ends(e payload.Ending, values ...workv1.FeedbackValue) {
 		ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural},
 		StatusFeedbacks: workv1.StatusFeedbackResult{Values: values},
 	}}
+	w.see()
+}
+
+// refused writes the conditions of a work agent that cannot apply the Application, as OCM's agent does.
+func (w *Work) refused(cause string, since time.Duration) {
+	condition := func(kind, reason, message string) metav1.Condition {
+		return metav1.Condition{
+			Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message,
+			ObservedGeneration: w.Live.Generation, LastTransitionTime: metav1.NewTime(noon.Add(-since)),
+		}
+	}
+	w.Live.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, "AppliedManifestWorkFailed", "Failed to apply manifest work")}
+	w.Live.Status.ResourceStatus.Manifests[0].Conditions = []metav1.Condition{condition(workv1.ManifestApplied, "AppliedManifestFailed", "Failed to apply manifest: "+cause)}
 	w.see()
 }
 

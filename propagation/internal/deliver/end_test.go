@@ -266,7 +266,7 @@ func TestPermissionLost_isNotDelayedByARefusedSpec(t *testing.T) {
 		case live.DeletionTimestamp != nil:
 			return nil
 		case appliedAt(live) == "" && strings.Contains(applicationIn(live), "repoURL"):
-			answer(t, client.ObjectKeyFromObject(work), metav1.ConditionFalse, metav1.ConditionTrue, "field not declared in schema", nil)
+			answer(t, client.ObjectKeyFromObject(work), metav1.ConditionFalse, metav1.ConditionTrue, "Failed to apply manifest: .spec.extra: field not declared in schema", nil)
 		case appliedAt(live) == "":
 			applyWell(t, live)
 		}

@@ -67,7 +67,7 @@ func tryAnswer(key client.ObjectKey, applied, available metav1.ConditionStatus, 
 			feedback = append(feedback, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
 		}
 		work.Status = workv1.ManifestWorkStatus{
-			Conditions: []metav1.Condition{condition(workv1.WorkApplied, applied, "")},
+			Conditions: []metav1.Condition{condition(workv1.WorkApplied, applied, map[metav1.ConditionStatus]string{metav1.ConditionFalse: "Failed to apply manifest work"}[applied])},
 			ResourceStatus: workv1.ManifestResourceStatus{Manifests: []workv1.ManifestCondition{{
 				ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural, Namespace: existing.Namespace, Name: existing.Name},
 				StatusFeedbacks: workv1.StatusFeedbackResult{Values: feedback},
