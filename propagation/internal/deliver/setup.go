@@ -28,6 +28,7 @@ import (
 
 // newReconciler returns the Reconciler and the watcher that maps changes to Applications.
 func newReconciler(c clients, recorder events.EventRecorder) (*Reconciler, *watcher) {
+	recorder = boundedEvents{recorder}
 	timing := &tracker{}
 	requests := &operations{client: c.client, live: c.live, now: c.now}
 	cached := &cacheReader{cache: c.client, index: c.index, direct: c.live, options: c.options}
