@@ -78,7 +78,8 @@ func (rep *reporter) recordNotPruned(ctx context.Context, work *decide.Work, app
 }
 
 // recordLeft records the ManifestWorks of an Application that is released before its clusters
-// have proven the end: those that wait for their agent, else all.
+// have proven the end, and since when each cluster is unreachable: those that wait for their agent,
+// else all.
 func (rep *reporter) recordLeft(ctx context.Context, p *pass) {
 	m := policy.Message{Reason: policy.ReasonOrphanPending, Text: "released before the cluster applied that the delivered Application stays; " +
 		"propagation deletes these ManifestWorks later: do not delete them, or the cluster prunes everything: "}
@@ -88,9 +89,13 @@ func (rep *reporter) recordLeft(ctx context.Context, p *pass) {
 		if !t.Own || work == nil {
 			continue
 		}
-		all = append(all, work.Namespace+"/"+work.Name)
+		left := work.Namespace + "/" + work.Name
+		if c := work.Cluster.State; !c.Available && !c.Since.IsZero() {
+			left += " (unreachable since " + c.Since.UTC().Format(time.RFC3339) + ")"
+		}
+		all = append(all, left)
 		if t.Act == decide.End && t.Next != decide.StepDelete {
-			pending = append(pending, work.Namespace+"/"+work.Name)
+			pending = append(pending, left)
 		}
 	}
 	if len(pending) == 0 {
