@@ -39,7 +39,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
-	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
 // Version is the version of this module. A release changes it here.
@@ -140,17 +139,13 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	for object := range watched {
 		warm = append(warm, object)
 	}
-	clusters, err := slim.ManagedClusters(env.Config)
-	if err != nil {
-		return err
-	}
-	addOns, err := sign.AddOns(env.Config)
+	informers, err := gitops.Informers(env.Config)
 	if err != nil {
 		return err
 	}
 	mgr, err := boot.NewManager(ctx, env, boot.Kinds{
 		Scheme: scheme,
-		Cache:  cache.Options{ByObject: watched, NewInformer: slim.Informers(clusters, addOns), DefaultTransform: intent.Transform},
+		Cache:  cache.Options{ByObject: watched, NewInformer: informers, DefaultTransform: intent.Transform},
 		Warm:   warm,
 	})
 	if err != nil {

@@ -133,8 +133,12 @@ func (f *fleet) start() (record *recorder, stop func()) {
 	if f.options.Agents != nil {
 		maps.Copy(caches, agents.Caches(f.options.Namespaces))
 	}
+	informers, err := Informers(as)
+	if err != nil {
+		f.t.Fatal(err)
+	}
 	mgr, err := ctrl.NewManager(as, ctrl.Options{
-		Scheme: hub.scheme, Logger: logr.New(&logs), Cache: cache.Options{ByObject: caches, DefaultTransform: intent.Transform},
+		Scheme: hub.scheme, Logger: logr.New(&logs), Cache: cache.Options{ByObject: caches, NewInformer: informers, DefaultTransform: intent.Transform},
 		Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: &skip},
 	})
 	if err != nil {

@@ -161,3 +161,24 @@ func TestBadField_stopsNoOtherGitOpsCluster(t *testing.T) {
 	f.decide(decision, clusters...)
 	f.ready(o, 2)
 }
+
+// A team's Placement has a number that the API server admits and Go's type cannot hold. The Placements of others
+// count, in a running process and in a new one.
+func TestPlacement_hidesNoOther(t *testing.T) {
+	f := newFleet(t)
+	clusters := f.clusters(2)
+	_, stop := f.start()
+	bad := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(`{apiVersion: cluster.open-cluster-management.io/v1beta1, kind: Placement, metadata: {name: bad}, spec: {decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 3000000000}}}}`), &bad.Object); err != nil {
+		t.Fatal(err)
+	}
+	bad.SetNamespace(f.team)
+	f.create(bad)
+	t.Cleanup(func() { _ = hub.client.Delete(context.Background(), bad) })
+	f.placement("first", clusters[0])
+	f.ready(f.gitops("running", "first"), 1)
+	stop()
+	f.start()
+	f.placement("second", clusters[1])
+	f.ready(f.gitops("new", "second"), 1)
+}

@@ -10,7 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -29,9 +31,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/register"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
 // Caches returns the objects that the manager's cache must have for [Setup] and register.Setup.
@@ -40,6 +44,32 @@ func Caches(namespaces ...string) map[client.Object]cache.ByObject {
 	all := register.Caches(namespaces...)
 	all[&corev1.Namespace{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{intent.AdmitLabel: "true"})}
 	return all
+}
+
+// Informers returns the constructor of the informers of a cache with [Caches], for its NewInformer.
+// Teams and managed clusters write these objects, and the API server admits values that Go's types
+// cannot hold. One object must not hide the others.
+func Informers(config *rest.Config) (slim.Constructor, error) {
+	type placement struct {
+		Metadata slim.Meta                      `json:"metadata"`
+		Status   clusterv1beta1.PlacementStatus `json:"status"`
+	}
+	resource := schema.GroupVersionResource{Group: clusterv1beta1.GroupName, Version: "v1beta1", Resource: "placements"}
+	placements, err := slim.NewSource(config, resource, func(p *placement) *clusterv1beta1.Placement {
+		return &clusterv1beta1.Placement{ObjectMeta: p.Metadata.ObjectMeta, Status: p.Status}
+	})
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := slim.ManagedClusters(config)
+	if err != nil {
+		return nil, err
+	}
+	addOns, err := sign.AddOns(config)
+	if err != nil {
+		return nil, err
+	}
+	return slim.Informers(placements, clusters, addOns), nil
 }
 
 // Setup adds the controller to mgr. The scheme of mgr must have GitOpsClusters and Placements, and
