@@ -40,13 +40,16 @@ func newMemory(report *v1alpha1.AppSetStatuses) *memory {
 	return m
 }
 
-// fromSearch reports whether it has values that only search can have found.
+// fromSearch reports whether it has values that only search can have found. An operation error may come
+// from feedback.
 func (m *memory) fromSearch() bool {
 	if len(m.resources.Refs()) > 0 {
 		return true
 	}
 	for _, row := range m.rows {
-		if row.StaleSince != "" || slices.ContainsFunc(row.Conditions, func(c v1alpha1.Condition) bool { return !fromFeedback(c.Type) }) {
+		if row.StaleSince != "" || slices.ContainsFunc(row.Conditions, func(c v1alpha1.Condition) bool {
+			return c.Type != status.OperationError && !fromFeedback(c.Type)
+		}) {
 			return true
 		}
 	}

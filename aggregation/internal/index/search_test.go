@@ -147,14 +147,18 @@ func TestRemember_endsWhenSearchCoversAllClusters(t *testing.T) {
 // If search is unavailable for longer than that, only the old report has its findings, so the index keeps
 // them, with their age. Without a search service the old report has no findings, and the index drops it.
 func TestRemember_keepsAndDatesFindingsWithoutAnyFile(t *testing.T) {
-	work := compact(t, manifestWork(guestbook, "a", "app", shows("Degraded", "OutOfSync")))
+	failed := shows("Degraded", "OutOfSync")
+	failed[contract.FeedbackOperationPhase], failed[contract.FeedbackOperationMessage] = "Failed", "no such namespace"
 	for name, test := range map[string]struct {
-		search *intermediate.Report
-		kept   bool
+		feedback map[string]string
+		search   *intermediate.Report
+		kept     bool
 	}{
-		"search is away": {found(nil, deploys("a", "one")), true},
-		"no search":      {found(nil), false},
+		"search is away":                 {shows("Degraded", "OutOfSync"), found(nil, deploys("a", "one")), true},
+		"no search":                      {shows("Degraded", "OutOfSync"), found(nil), false},
+		"no search, an operation failed": {failed, found(nil), false},
 	} {
+		work := compact(t, manifestWork(guestbook, "a", "app", test.feedback))
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				was, _ := spied()
