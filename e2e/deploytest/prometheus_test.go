@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -53,9 +55,7 @@ func checkPrometheus(t *testing.T, address string, all []running) {
 		}
 	}
 	for _, r := range rules(t) {
-		if !strings.HasPrefix(r.Expr, "absent(") {
-			ask("alert "+r.Alert, withoutThreshold(r.Expr))
-		}
+		ask("alert "+r.Alert, withoutThreshold(r.Expr))
 	}
 	families, token := map[string]*family{}, readerToken(t)
 	for _, r := range all {
@@ -106,9 +106,14 @@ func excused(expr string) bool {
 func startPrometheus(t *testing.T, all []running) (address, tokenFile string) {
 	t.Helper()
 	token, dir := readerToken(t), t.TempDir()
+	endpoints := map[any]any{} // the Service has the names of the containers' ports
+	for _, c := range containers(t, find(t, kustomize(t, "ocm"), "Deployment")) {
+		ports, _, _ := unstructured.NestedSlice(c, "ports")
+		endpoints[c["name"]] = ports[0].(map[string]any)["name"]
+	}
 	var targets strings.Builder
 	for _, r := range all {
-		fmt.Fprintf(&targets, "      - {targets: [%q], labels: {service: %s-metrics, endpoint: %s}}\n", r.metrics, namespace, r.name)
+		fmt.Fprintf(&targets, "      - {targets: [%q], labels: {service: %s-metrics, endpoint: %s}}\n", r.metrics, namespace, endpoints[r.name])
 	}
 	// Like deploy/monitoring, it does not verify the self-signed certificates.
 	impatientRules(t, filepath.Join(dir, "rules.yaml"))
