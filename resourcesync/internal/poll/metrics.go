@@ -15,6 +15,10 @@ var (
 		Name: "resourcesync_last_success_timestamp_seconds",
 		Help: "Unix time of the last poll of search in which nothing failed; 0 before the first.",
 	})
+	searchInterval = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "resourcesync_search_interval_seconds",
+		Help: "Seconds between the starts of two polls, as --search-interval sets them.",
+	})
 	pollSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "resourcesync_poll_seconds",
 		Help:    "Seconds from the start of a poll until its reports are written.",
@@ -59,7 +63,7 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(lastSuccess, pollSeconds, failures, clusterStates, clustersStale, heldNow, leftOutNow, oddRows, directoryBytes, reportsNow, writes)
+	metrics.Registry.MustRegister(lastSuccess, searchInterval, pollSeconds, failures, clusterStates, clustersStale, heldNow, leftOutNow, oddRows, directoryBytes, reportsNow, writes)
 	for _, k := range search.Kinds {
 		failures.WithLabelValues(string(k)) // so that a rate has a start
 	}

@@ -28,6 +28,7 @@ func (p *Poller) NeedLeaderElection() bool { return false }
 // Start polls until ctx ends. Polls never overlap.
 func (p *Poller) Start(ctx context.Context) error {
 	p.restore(ctx)
+	searchInterval.Set(p.Options.Interval.Seconds())
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

@@ -183,6 +183,7 @@ func TestStart_waitsForASearchService(t *testing.T) {
 		}
 		clock.Sleep(ctx, 2*time.Minute)
 		w.expect("starts by itself", both(ab, fresh))
+		gauge(t, "interval", searchInterval, w.poller.Options.Interval.Seconds())
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
