@@ -3,12 +3,20 @@
 
 package contract
 
+import "strings"
+
 // excludedKinds are the kinds that no report lists. They are resources that a controller creates
-// from a listed resource, the objects that deliver the Application, and search's own kinds.
+// from a listed resource, and the objects that deliver the Application.
 var excludedKinds = map[string]bool{
-	"Application": true, "ApplicationSet": true, "Cluster": true,
+	"Application": true, "ApplicationSet": true,
 	"EndpointSlice": true, "Pod": true, "ReplicaSet": true,
 }
 
 // IsReportedKind reports whether a report lists resources of a kind.
 func IsReportedKind(kind string) bool { return kind != "" && !excludedKinds[kind] }
+
+// IsReported reports whether a report lists a resource. It does not list search's rows of managed
+// clusters. Other API groups have a kind Cluster, too.
+func IsReported(apiVersion, kind string) bool {
+	return IsReportedKind(kind) && !(kind == "Cluster" && strings.HasPrefix(apiVersion, "internal.open-cluster-management.io/"))
+}

@@ -9,8 +9,8 @@ import "testing"
 // resourcesync did not.
 func TestIsReportedKind(t *testing.T) {
 	for kind, want := range map[string]bool{
-		"Deployment": true, "Service": true, "pod": true, "Clusters": true, "AppProject": true,
-		"": false, "Application": false, "ApplicationSet": false, "Cluster": false, "EndpointSlice": false, "Pod": false, "ReplicaSet": false,
+		"Deployment": true, "Service": true, "pod": true, "Cluster": true, "AppProject": true,
+		"": false, "Application": false, "ApplicationSet": false, "EndpointSlice": false, "Pod": false, "ReplicaSet": false,
 	} {
 		if got := IsReportedKind(kind); got != want {
 			t.Errorf("kind %q: got %t", kind, got)

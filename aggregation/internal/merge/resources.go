@@ -18,10 +18,10 @@ type ResourceList struct {
 	bytes int // of all as JSON, each with a comma
 }
 
-// Resources sorts resources and drops doubles and kinds that a report never lists.
+// Resources sorts resources and drops doubles and resources that a report never lists.
 // It takes refs over.
 func Resources(refs []v1alpha1.ResourceRef) ResourceList {
-	refs = slices.DeleteFunc(refs, func(r v1alpha1.ResourceRef) bool { return !contract.IsReportedKind(r.Kind) })
+	refs = slices.DeleteFunc(refs, func(r v1alpha1.ResourceRef) bool { return !contract.IsReported(r.APIVersion, r.Kind) })
 	if len(refs) == 0 {
 		return ResourceList{}
 	}

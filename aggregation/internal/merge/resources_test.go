@@ -25,12 +25,14 @@ func TestResources(t *testing.T) {
 	ref := func(kind, namespace, name string) v1alpha1.ResourceRef {
 		return v1alpha1.ResourceRef{APIVersion: "v1", Kind: kind, Namespace: namespace, Name: name}
 	}
+	database := v1alpha1.ResourceRef{APIVersion: "postgresql.cnpg.io/v1", Kind: "Cluster", Namespace: "b", Name: "x"}
 	got := Resources([]v1alpha1.ResourceRef{
 		ref("Service", "b", "x"), ref("Pod", "b", "x"), ref("ReplicaSet", "b", "x"), ref("EndpointSlice", "b", "x"),
-		ref("Application", "b", "x"), ref("ApplicationSet", "b", "x"), ref("Cluster", "", "x"),
+		ref("Application", "b", "x"), ref("ApplicationSet", "b", "x"), database,
+		{APIVersion: "internal.open-cluster-management.io/v1beta1", Kind: "Cluster", Name: "x"},
 		ref("ConfigMap", "b", "y"), ref("Service", "a", "x"), ref("Service", "b", "x"), ref("ConfigMap", "b", "x"),
 	})
-	want := []v1alpha1.ResourceRef{ref("ConfigMap", "b", "x"), ref("ConfigMap", "b", "y"), ref("Service", "a", "x"), ref("Service", "b", "x")}
+	want := []v1alpha1.ResourceRef{database, ref("ConfigMap", "b", "x"), ref("ConfigMap", "b", "y"), ref("Service", "a", "x"), ref("Service", "b", "x")}
 	if diff := cmp.Diff(want, got.Refs()); diff != "" {
 		t.Errorf("want them sorted, once each, and without the kinds that are never listed:\n%s", diff)
 	}
