@@ -28,7 +28,8 @@ type AppFields struct {
 	Set string
 	// Cluster is the cluster that it names, or "".
 	Cluster string
-	// Work is the name of its ManifestWork.
+	// Work is the name of its ManifestWork. A pulled Application from before a restore or a move of the
+	// hub has a ManifestWork with another name.
 	Work string
 
 	// Health is one of [Healths]. Sync is one of [Syncs].

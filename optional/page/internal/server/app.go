@@ -13,6 +13,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/model"
 	"open-cluster-management.io/multicluster-integrations/optional/page/internal/ui"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // appPage shows everything about one Application.
@@ -23,7 +24,7 @@ func (p *pages) appPage(v *visit) (any, error) {
 	}
 	a := item.Row
 	view := ui.App{
-		Base: p.base(v, "app", a.Name), Name: a.Name, Cluster: a.Cluster, Work: a.Cluster + "/" + a.Work,
+		Base: p.base(v, "app", a.Name), Name: a.Name, Cluster: a.Cluster,
 		Health: a.Health, Sync: a.Sync, Phase: a.Phase, Revision: a.Revision,
 		Stale: a.Stale, Started: v.since(a.Started), Links: p.argo.links(v, a),
 	}
@@ -42,13 +43,26 @@ func (p *pages) appPage(v *visit) (any, error) {
 	}
 	if a.Cluster != "" {
 		view.ClusterPath = join("clusters", a.Cluster)
-		view.Kubectl = append(view.Kubectl, ui.Command{What: "What was delivered, and what the work agent says", Line: kubectl("get manifestworks.work.open-cluster-management.io", a.Work, a.Cluster) + " -o yaml"})
+		line := findWork(a)
+		if a.State == model.Rendered { // its status names the ManifestWork
+			view.Work, line = a.Cluster+"/"+a.Work, kubectl("get "+works, a.Work, a.Cluster)+" -o yaml"
+		}
+		view.Kubectl = append(view.Kubectl, ui.Command{What: "What was delivered, and what the work agent says", Line: line})
 	}
 	if item.Set.Key.Name != "" {
 		view.SetName, view.SetPath = item.Set.Key.String(), setPath(item.Set)
 		view.Kubectl = append(view.Kubectl, ui.Command{What: "The report of its ApplicationSet", Line: kubectl("get multiclusterapplicationsetreports.apps.open-cluster-management.io", item.Set.Key.Name, item.Set.Key.Namespace) + " -o yaml"})
 	}
 	return view, nil
+}
+
+const works = "manifestworks.work.open-cluster-management.io"
+
+// findWork returns a command for the ManifestWork of a pulled Application. After a restore or a move of
+// the hub, the ManifestWork keeps the name with the Application's earlier UID.
+func findWork(a *model.App) string {
+	return "kubectl get " + works + " -n " + shell(a.Cluster) + " -o json | jq --arg app " + shell(a.Namespace+"/"+a.Name) +
+		` '.items[] | select(.metadata.annotations | .["` + contract.HubNamespaceAnnotation + `"] + "/" + .["` + contract.HubNameAnnotation + `"] == $app)'`
 }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)

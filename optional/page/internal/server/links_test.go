@@ -4,12 +4,16 @@
 package server
 
 import (
+	"html"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 
 	"golang.org/x/time/rate"
+
+	"open-cluster-management.io/multicluster-integrations/optional/page/internal/model"
+	"open-cluster-management.io/multicluster-integrations/optional/page/internal/pagetest"
 )
 
 var hrefs = regexp.MustCompile(`href="(/[^"#]*)"`)
@@ -40,6 +44,23 @@ func TestLinks_leadToKubectlInTwoClicks(t *testing.T) {
 		if n := strings.Count(w.get(apps[0], "all").body, "<code>kubectl "); n != 3 {
 			t.Errorf("%s has %d lines", apps[0], n)
 		}
+	}
+}
+
+// After a restore or a move of the hub, an Application has another UID than the name of its ManifestWork.
+func TestAppPage_findsTheManifestWork(t *testing.T) {
+	w := newWorld(t)
+	w.fleet.Put(pagetest.Undelivered(model.AppFields{Namespace: "team-a", Name: "drawn", Cluster: "eu-1", Work: "drawn-1a2b3", State: model.Rendered}))
+	body := html.UnescapeString(w.get("/apps/team-a/shop-eu-1", "all").body)
+	want := `kubectl get manifestworks.work.open-cluster-management.io -n eu-1 -o json | jq --arg app 'team-a/shop-eu-1' ` +
+		`'.items[] | select(.metadata.annotations | .["apps.open-cluster-management.io/hub-application-namespace"] + "/" + ` +
+		`.["apps.open-cluster-management.io/hub-application-name"] == $app)'`
+	if !strings.Contains(body, "<code>"+want+"</code>") || strings.Contains(body, "shop-eu-1-1a2b3") {
+		t.Errorf("the page does not have the command %s, or it names a ManifestWork: %s", want, body)
+	}
+	body = w.get("/apps/team-a/drawn", "all").body
+	if !strings.Contains(body, "kubectl get manifestworks.work.open-cluster-management.io drawn-1a2b3 -n eu-1 -o yaml") || !strings.Contains(body, "<code>eu-1/drawn-1a2b3</code>") {
+		t.Errorf("the page does not name the ManifestWork of a rendered Application: %s", body)
 	}
 }
 
