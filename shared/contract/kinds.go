@@ -18,5 +18,5 @@ func IsReportedKind(kind string) bool { return kind != "" && !excludedKinds[kind
 // IsReported reports whether a report lists a resource. It does not list search's rows of managed
 // clusters. Other API groups have a kind Cluster, too.
 func IsReported(apiVersion, kind string) bool {
-	return IsReportedKind(kind) && !(kind == "Cluster" && strings.HasPrefix(apiVersion, "internal.open-cluster-management.io/"))
+	return IsReportedKind(kind) && (kind != "Cluster" || !strings.HasPrefix(apiVersion, "internal.open-cluster-management.io/"))
 }
