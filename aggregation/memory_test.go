@@ -147,7 +147,8 @@ func fleet(b *testing.B, n int) *testkit.MemoryHub {
 			`"status":{"conditions":[{"type":"ManagedClusterConditionAvailable","status":"True","reason":"r","message":"m","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`, i)
 	})
 	hub.Serve(argocd.GroupVersion.WithResource(argocd.ApplicationSetPlural), argocd.ApplicationSetKind, true, sets, func(i int) []byte {
-		return fmt.Appendf(nil, `{"metadata":{"namespace":"argocd","name":"set%02[1]d","uid":"uid-%[1]d","resourceVersion":"1"}}`, i)
+		return fmt.Appendf(nil, `{"metadata":{"namespace":"argocd","name":"set%02[1]d","uid":"uid-%[1]d","resourceVersion":"1"},`+
+			`"spec":{"generators":[],"template":{"metadata":{"name":"app"},"spec":{"project":"default","destination":{}}}}}`, i)
 	})
 	hub.Serve(v1alpha1.GroupVersion.WithResource("multiclusterapplicationsetreports"), "MulticlusterApplicationSetReport", true, 0, nil)
 	return hub
