@@ -12,11 +12,14 @@ var excludedKinds = map[string]bool{
 	"EndpointSlice": true, "Pod": true, "ReplicaSet": true,
 }
 
+// ClusterGroup is the API group of search's rows of managed clusters. Their kind is Cluster.
+const ClusterGroup = "internal.open-cluster-management.io"
+
 // IsReportedKind reports whether a report lists resources of a kind.
 func IsReportedKind(kind string) bool { return kind != "" && !excludedKinds[kind] }
 
 // IsReported reports whether a report lists a resource. It does not list search's rows of managed
 // clusters. Other API groups have a kind Cluster, too.
 func IsReported(apiVersion, kind string) bool {
-	return IsReportedKind(kind) && (kind != "Cluster" || !strings.HasPrefix(apiVersion, "internal.open-cluster-management.io/"))
+	return IsReportedKind(kind) && (kind != "Cluster" || !strings.HasPrefix(apiVersion, ClusterGroup+"/"))
 }

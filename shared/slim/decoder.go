@@ -96,7 +96,7 @@ func (d *decoder[T]) decode() (watch.EventType, runtime.Object, error) {
 		if json.UnmarshalCaseSensitivePreserveInts(d.frame, &rest) != nil || rest.Object == nil {
 			return "", nil, fmt.Errorf("decode watch event: %w", err)
 		}
-		if e.Object, err = readable[T](*rest.Object, err); err != nil {
+		if e.Object, err = withoutStatus[T](*rest.Object, err); err != nil {
 			return "", nil, fmt.Errorf("decode watch event: %w", err)
 		}
 		e.Type = rest.Type

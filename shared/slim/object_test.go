@@ -63,7 +63,7 @@ func TestManagedClusters_oneHidesNoOther(t *testing.T) {
 	}
 	for name, c := range map[string]cache.Cache{"a running cache": running, "a new cache": clusters(t, scheme, source)} {
 		testkit.Eventually(t, name, func() error {
-			for cluster, want := range map[string]string{"odd": "0 conditions, accepted true", "late": "0 conditions, accepted false", "good": "1 conditions, accepted true"} {
+			for cluster, want := range map[string]string{"odd": "0 conditions, accepted true", "late": "0 conditions, accepted true", "good": "1 conditions, accepted true"} {
 				o := &clusterv1.ManagedCluster{}
 				if err := c.Get(ctx, client.ObjectKey{Name: cluster}, o); err != nil {
 					return err

@@ -51,7 +51,7 @@ func (s Source) trimming(trim *toolscache.TransformFunc) toolscache.ListerWatche
 // selectors. It decodes an object as T, which may leave out fields that no handler reads. object
 // converts a T to the Go type of the kind, with name, namespace, UID, resource version and
 // annotations. A bookmark has nothing else. The selectors must be the cache's own for the kind. A
-// status or spec that T cannot hold counts as empty.
+// status that T cannot hold counts as empty.
 func NewSource[T any, O client.Object](config *rest.Config, resource schema.GroupVersionResource, object func(*T) O, selectors ...client.ListOption) (Source, error) {
 	of, err := newEndpoint(config, resource)
 	if err != nil {

@@ -92,6 +92,17 @@ func Whole(ctx context.Context, live client.Reader, app *argocd.Application, spe
 	if size := manifestcache.Omitted(app.Spec); !manifestcache.Reduced(app) && (size == 0 || size > specLimit) {
 		return app, nil
 	}
+	whole, err := Live(ctx, live, app)
+	if err != nil {
+		return nil, err
+	}
+	_, err = manifestcache.TrimApplication(specLimit)(whole)
+	return whole, err
+}
+
+// Live reads a cached Application from the API server. The error is a conflict if the cache is
+// behind: the Application is gone, or another one has its name.
+func Live(ctx context.Context, live client.Reader, app *argocd.Application) (*argocd.Application, error) {
 	whole := &argocd.Application{}
 	err := live.Get(ctx, client.ObjectKeyFromObject(app), whole)
 	if apierrors.IsNotFound(err) || err == nil && whole.UID != app.UID {
@@ -100,8 +111,7 @@ func Whole(ctx context.Context, live client.Reader, app *argocd.Application, spe
 	if err != nil {
 		return nil, fmt.Errorf("get Application %s: %w", client.ObjectKeyFromObject(app), err)
 	}
-	_, err = manifestcache.TrimApplication(specLimit)(whole)
-	return whole, err
+	return whole, nil
 }
 
 func trimMetadata(in any) (any, error) {

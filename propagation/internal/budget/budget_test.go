@@ -92,18 +92,18 @@ func (r *recorder) Eventf(on, _ runtime.Object, _, reason, _, note string, args 
 // played is a Budget without its worker. The test runs each step itself.
 type played struct {
 	*Budget
-	t    *testing.T
-	hub  *objects
-	told *recorder
-	at   time.Time
+	t        *testing.T
+	hub      *objects
+	recorder *recorder
+	at       time.Time
 	// Prepare returns wait.
 	wait time.Duration
 }
 
 func play(t *testing.T, hub *objects) *played {
 	t.Helper()
-	p := &played{t: t, hub: hub, told: &recorder{}, at: start}
-	p.Budget = New(hub, hub, p.told, Options{
+	p := &played{t: t, hub: hub, recorder: &recorder{}, at: start}
+	p.Budget = New(hub, hub, p.recorder, Options{
 		Settings: defaults, Grace: grace, Namespace: "hub", OnCluster: func(string) int { return 0 },
 		Prepare: func(context.Context, time.Time) (time.Duration, error) { return p.wait, nil },
 	})
@@ -405,9 +405,9 @@ func TestBudget_reportsWhatEndsWithApplicationSet(t *testing.T) {
 			p.Set(planOf("app", decide.Fate{UID: one, Own: true}))
 		}
 		p.Gone(t.Context(), setOf("team", "guestbook", c.annotations))
-		told := strings.Join(p.told.events, "\n")
-		if (told != "") != (c.want != "") || !strings.Contains(told, c.want) || told != "" && !strings.Contains(told, "Kind:Namespace,Namespace:team,Name:team") {
-			t.Errorf("%s: told is %q, want %q", reason, told, c.want)
+		recorded := strings.Join(p.recorder.events, "\n")
+		if (recorded != "") != (c.want != "") || !strings.Contains(recorded, c.want) || recorded != "" && !strings.Contains(recorded, "Kind:Namespace,Namespace:team,Name:team") {
+			t.Errorf("%s: the Events are %q, want %q", reason, recorded, c.want)
 		}
 	}
 }

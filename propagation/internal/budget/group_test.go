@@ -80,8 +80,8 @@ func TestBudget_reportsLongNames(t *testing.T) {
 		if shown := p.reporter.gauges.shown; len(shown) != 1 || !shown[series{long.Namespace, long.Set, heldByLimit}] {
 			t.Errorf("%s: the metrics show %v", reason, shown)
 		}
-		if told := p.told.events; len(told) != events || events > 0 && !strings.Contains(told[0], "Kind:ApplicationSet,Namespace:team,Name:"+long.Set) {
-			t.Errorf("%s: %d Events, want %d: %q", reason, len(told), events, told)
+		if recorded := p.recorder.events; len(recorded) != events || events > 0 && !strings.Contains(recorded[0], "Kind:ApplicationSet,Namespace:team,Name:"+long.Set) {
+			t.Errorf("%s: %d Events, want %d: %q", reason, len(recorded), events, recorded)
 		}
 	}
 	check("held", p, 1)

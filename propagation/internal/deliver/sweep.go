@@ -125,11 +125,11 @@ func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *ar
 		case err == nil:
 		case onTarget:
 			return elsewhere, err
-		case !apierrors.IsConflict(err):
-			ctrl.LoggerFrom(ctx).Error(err, "cannot restore the label of a ManifestWork", "again", s.interval.String())
-			fallthrough
 		default:
 			elsewhere = elsewhere || app != nil && slices.Contains(payload.WorkNames(app), lost.work.Name)
+			if !apierrors.IsConflict(err) {
+				ctrl.LoggerFrom(ctx).Error(err, "cannot restore the label of a ManifestWork", "work", lost.work.String())
+			}
 		}
 	}
 	return elsewhere, nil

@@ -349,13 +349,17 @@ func TestLabels_ofAFormerClusterDelayNoOther(t *testing.T) {
 	})
 	finalized(t, present)
 	remove(t, app)
-	testkit.Eventually(t, "the withdrawal from the present cluster", func() error {
-		if stored(t, present).DeletionTimestamp == nil {
-			return errors.New("the work is not deleted")
-		}
-		return nil
-	})
-	pruned(t, present)
+	ends := func(work *workv1.ManifestWork) {
+		t.Helper()
+		testkit.Eventually(t, "the end of the work on "+work.Namespace, func() error {
+			if stored(t, work).DeletionTimestamp == nil {
+				return errors.New("it is not deleted")
+			}
+			return nil
+		})
+		pruned(t, work)
+	}
+	ends(present)
 	testkit.Eventually(t, "the work on the present cluster to be gone", func() error { return gone(present) })
 	delivered(t, p.deploy("another"), p.cluster)
 	if err := gone(app); err == nil {
@@ -365,13 +369,7 @@ func TestLabels_ofAFormerClusterDelayNoOther(t *testing.T) {
 		t.Errorf("the agent caused %d patches, want %d at most", n, most)
 	}
 	former.Store(nil)
-	testkit.Eventually(t, "the end of the former work", func() error {
-		if stored(t, work).DeletionTimestamp == nil {
-			return errors.New("it is not deleted")
-		}
-		return nil
-	})
-	pruned(t, work)
+	ends(work)
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 

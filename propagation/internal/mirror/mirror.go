@@ -131,8 +131,10 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d pla
 			d.patch, err = removeOwnedConditionsPatch(app, r.now())
 			return d, err
 		}
-		if app, err = r.complete(ctx, app); err != nil {
-			return d, err
+		if app.Spec == nil { // the cache keeps no spec and status of one without label and annotation
+			if app, err = appcache.Live(ctx, r.live, app); err != nil {
+				return d, err
+			}
 		}
 	}
 	work := current(app, works)
@@ -206,20 +208,6 @@ func (r *Reconciler) delivers(app *argocd.Application, works []*manifestcache.Wo
 		slices.ContainsFunc(works, func(w *manifestcache.Work) bool { return payload.IsOwnWork(app, w) }))
 }
 
-// complete returns an Application with its spec and status. The cache has neither if the Application
-// has neither label nor annotation. If the cache is behind, the patch of the status is a conflict.
-func (r *Reconciler) complete(ctx context.Context, app *argocd.Application) (*argocd.Application, error) {
-	if app.Spec != nil {
-		return app, nil
-	}
-	live := &argocd.Application{}
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), live); err != nil {
-		return nil, fmt.Errorf("get Application %s: %w", client.ObjectKeyFromObject(app), err)
-	}
-	live.ResourceVersion = app.ResourceVersion
-	return live, nil
-}
-
 // ownsStatusWhenUndelivered reports whether this package writes the status of an Application
 // without a work. The status becomes Unknown, because it describes an earlier cluster. If the hub's
 // own Argo CD does not skip the Application, Argo CD writes the status. An Application that is
@@ -231,20 +219,15 @@ func ownsStatusWhenUndelivered(app *argocd.Application) bool {
 // current returns the ManifestWork that delivers the Application to its cluster, or nil. The work on
 // an earlier cluster does not count while the Application moves. If the Application names no
 // cluster, its youngest own work counts.
-func current(app *argocd.Application, works []*manifestcache.Work) (youngest *manifestcache.Work) {
+func current(app *argocd.Application, works []*manifestcache.Work) *manifestcache.Work {
 	// A work in deletion may report on an earlier Application of the same name.
 	works = slices.DeleteFunc(slices.Clone(works), func(w *manifestcache.Work) bool {
 		return w.DeletionTimestamp != nil && app.DeletionTimestamp.IsZero()
 	})
-	if app.Annotations[contract.ClusterAnnotation] != "" {
-		return payload.CurrentWork(app, works)
+	if app.Annotations[contract.ClusterAnnotation] == "" {
+		return payload.YoungestOwnWork(app, works)
 	}
-	for _, w := range works {
-		if payload.IsOwnWork(app, w) && (youngest == nil || youngest.CreationTimestamp.Before(&w.CreationTimestamp)) {
-			youngest = w
-		}
-	}
-	return youngest
+	return payload.CurrentWork(app, works)
 }
 
 func (r *Reconciler) cluster(ctx context.Context, name string) (status.Cluster, error) {

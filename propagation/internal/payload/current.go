@@ -61,13 +61,22 @@ func IsCurrent(app *argocd.Application, work *manifestcache.Work) bool {
 // CurrentWork returns the work that delivers the Application to its target, or nil. It is the
 // youngest work that [IsCurrent] accepts. If two were created in the same second, the last name
 // wins. The caller has to leave out works that are being deleted.
-func CurrentWork(app *argocd.Application, works []*manifestcache.Work) (current *manifestcache.Work) {
+func CurrentWork(app *argocd.Application, works []*manifestcache.Work) *manifestcache.Work {
+	return youngest(works, func(w *manifestcache.Work) bool { return IsCurrent(app, w) })
+}
+
+// YoungestOwnWork returns the youngest work that [IsOwnWork] accepts, or nil.
+func YoungestOwnWork(app *argocd.Application, works []*manifestcache.Work) *manifestcache.Work {
+	return youngest(works, func(w *manifestcache.Work) bool { return IsOwnWork(app, w) })
+}
+
+func youngest(works []*manifestcache.Work, accept func(*manifestcache.Work) bool) (best *manifestcache.Work) {
 	for _, work := range works {
-		if IsCurrent(app, work) && (current == nil || younger(work, current)) {
-			current = work
+		if accept(work) && (best == nil || younger(work, best)) {
+			best = work
 		}
 	}
-	return current
+	return best
 }
 
 func younger(a, b *manifestcache.Work) bool {

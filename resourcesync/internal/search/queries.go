@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 const (
@@ -64,7 +66,7 @@ func (c *Client) Applications(ctx context.Context, clusters []string, last Diges
 func (c *Client) Clusters(ctx context.Context) (*Result, error) {
 	return c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{
 		{Property: "kind", Values: []string{"Cluster"}},
-		{Property: "apigroup", Values: []string{"internal.open-cluster-management.io"}},
+		{Property: "apigroup", Values: []string{contract.ClusterGroup}},
 	}}, Digest{})
 }
 

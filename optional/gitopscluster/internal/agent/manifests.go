@@ -15,12 +15,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-const (
-	// maxManifests and maxManifestBytes leave room for our own manifests in one ManifestWork. A hub
-	// accepts 500 KiB by default.
-	maxManifests     = 50
-	maxManifestBytes = 400 << 10
-)
+// MaxManifestBytes is the size of all additional manifests of an agent. It leaves room for our own
+// manifests in one ManifestWork: a hub accepts 500 KiB by default.
+const MaxManifestBytes = 400 << 10
+
+// maxManifests is the number of additional manifests.
+const maxManifests = 50
 
 // addManifests adds the user's manifests. They stay when the work is deleted: removing the agent
 // must not remove Argo CD from a cluster.
@@ -28,9 +28,9 @@ func (b *builder) addManifests(w Desired) error {
 	size := 0
 	for i, raw := range w.Manifests {
 		size += len(raw)
-		if i >= maxManifests || size > maxManifestBytes {
+		if i >= maxManifests || size > MaxManifestBytes {
 			return fmt.Errorf("%w: there are %d of them; deliver more than %d, or than %d KiB, by a ManifestWork of your own",
-				ErrBadManifests, len(w.Manifests), maxManifests, maxManifestBytes>>10)
+				ErrBadManifests, len(w.Manifests), maxManifests, MaxManifestBytes>>10)
 		}
 		if err := b.addManifest(w, i, raw); err != nil {
 			return err

@@ -52,7 +52,7 @@ func TestWork_rejectsBadManifests(t *testing.T) {
 		"ours":         {deployment},
 		"our rights":   {`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"mci-argocd-agent"}}`},
 		"our CA":       {`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"argocd-agent-ca","namespace":"argocd"}}`},
-		"large":        {`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"y"},"data":{"a":"` + strings.Repeat("x", maxManifestBytes) + `"}}`},
+		"large":        {`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"y"},"data":{"a":"` + strings.Repeat("x", MaxManifestBytes) + `"}}`},
 		"odd argocd":   {`{"apiVersion":"argoproj.io/v1beta1","kind":"ArgoCD","metadata":{"name":"x"},"spec":[]}`},
 		"odd argocd 2": {`{"apiVersion":"argoproj.io/v1beta1","kind":"ArgoCD","metadata":{"name":"x"},"spec":{"argoCDAgent":{"agent":{"enabled":"yes"}}}}`},
 		"many":         slices.Repeat([]string{`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"y"}}`}, maxManifests+1),

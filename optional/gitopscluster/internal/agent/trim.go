@@ -17,7 +17,7 @@ import (
 // These are limits for the parts of an object that its managed cluster may write.
 const (
 	// maxSpec is larger than any spec of ours, and maxSpecManifests than its number of manifests.
-	maxSpec          = maxManifestBytes + 100<<10
+	maxSpec          = MaxManifestBytes + 100<<10
 	maxSpecManifests = maxManifests + 20
 	// maxReported is how many reports about manifests with our names are kept. One for each
 	// namespace is normal.

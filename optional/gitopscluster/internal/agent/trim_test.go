@@ -90,7 +90,7 @@ func TestTransform_limitsAWork(t *testing.T) {
 func TestTransform_dropsASpecThatIsNotOurs(t *testing.T) {
 	w := wanted(t)
 	for i := range maxManifests {
-		data := strings.Repeat("x", maxManifestBytes/maxManifests-200)
+		data := strings.Repeat("x", MaxManifestBytes/maxManifests-200)
 		w.Manifests = append(w.Manifests, fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"argocd","name":"c%d"},"data":{"x":%q}}`, i, data))
 	}
 	largest := mustWork(t, w, "").Spec

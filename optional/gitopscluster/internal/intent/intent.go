@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -75,12 +76,8 @@ const (
 // GitOpsClusterFinalizer is on a GitOpsCluster until its clusters are removed.
 const GitOpsClusterFinalizer = contract.KeyPrefix + "gitopscluster"
 
-// maxManifests and maxManifestBytes limit the additional objects of an agent. Package agent delivers
-// no larger ones.
-const (
-	maxManifests     = 16
-	maxManifestBytes = 400 << 10
-)
+// maxManifests limits how many additional objects an agent has.
+const maxManifests = 16
 
 // maxGeneration limits the generation that an annotation may request.
 const maxGeneration = 1_000_000
@@ -388,8 +385,8 @@ func badManifests(manifests [][]byte) *Problem {
 	}
 	size := 0
 	for i, raw := range manifests {
-		if size += len(raw); size > maxManifestBytes {
-			return &Problem{ReasonBadManifests, fmt.Sprintf("argoCDCRManifestWork.manifests are larger than %d KiB; deliver the others by a ManifestWork of your own", maxManifestBytes>>10)}
+		if size += len(raw); size > agent.MaxManifestBytes {
+			return &Problem{ReasonBadManifests, fmt.Sprintf("argoCDCRManifestWork.manifests are larger than %d KiB; deliver the others by a ManifestWork of your own", agent.MaxManifestBytes>>10)}
 		}
 		var o struct {
 			APIVersion, Kind string

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 )
 
 func object(t *testing.T, text string) *v1beta1.GitOpsCluster {
@@ -30,7 +31,7 @@ func object(t *testing.T, text string) *v1beta1.GitOpsCluster {
 
 func TestOf(t *testing.T) {
 	const placement = "placementRef: {kind: Placement, name: p}, "
-	agent := func(change func(*Agent)) *Agent {
+	desired := func(change func(*Agent)) *Agent {
 		a := &Agent{Mode: ModeManaged, Namespace: "argocd", RestartPrincipal: true}
 		if change != nil {
 			change(a)
@@ -46,29 +47,29 @@ func TestOf(t *testing.T) {
 	}{
 		"beta":  {reason: "the namespace says which Argo CD", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}},
 		"own":   {reason: "an empty one is the object's", text: "spec: {" + placement + "argoServer: {}}", want: Intent{ArgoNamespace: "team", Placement: "p"}},
-		"agent": {reason: "both switches are on", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}},
-		"words": {reason: "every word of the agent counts", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/agent-namespace: gitops, apps.open-cluster-management.io/live-view: 'true', apps.open-cluster-management.io/restart-principal: 'false'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + ", mode: autonomous, serverAddress: a, serverPort: '8443'}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(func(a *Agent) {
+		"agent": {reason: "both switches are on", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: desired(nil)}},
+		"words": {reason: "every word of the agent counts", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/agent-namespace: gitops, apps.open-cluster-management.io/live-view: 'true', apps.open-cluster-management.io/restart-principal: 'false'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + ", mode: autonomous, serverAddress: a, serverPort: '8443'}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: desired(func(a *Agent) {
 			a.Mode, a.Address, a.Port, a.Namespace, a.Settings.ClusterRole, a.RestartPrincipal = ModeAutonomous, "a", 8443, "gitops", "view", false
 		})}},
-		"settings": {reason: "those of the agent count in Argo CD's namespace", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/live-view: 'true'}}\nspec: {" + placement + "agent: {allowedNamespaces: ['*'], createNamespace: true, clusterRole: ui, keepAlive: 50s, redis: {address: 'redis:6379'}}, principal: {service: s, deployment: d, agentImage: i}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(func(a *Agent) {
+		"settings": {reason: "those of the agent count in Argo CD's namespace", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/live-view: 'true'}}\nspec: {" + placement + "agent: {allowedNamespaces: ['*'], createNamespace: true, clusterRole: ui, keepAlive: 50s, redis: {address: 'redis:6379'}}, principal: {service: s, deployment: d, agentImage: i}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: desired(func(a *Agent) {
 			a.Settings = v1beta1.AgentSettings{AllowedNamespaces: []string{"*"}, CreateNamespace: true, ClusterRole: "ui", KeepAlive: "50s", Redis: &v1beta1.AgentRedis{Address: "redis:6379"}}
 			a.KeepAlive, a.Principal = 50*time.Second, v1beta1.PrincipalSpec{Service: "s", Deployment: "d", AgentImage: "i"}
 		})}},
-		"foreign settings": {reason: "and nowhere else", text: "spec: {" + placement + "agent: {clusterRole: ui}, principal: {deployment: d}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}, unused: "spec.agent spec.principal"},
+		"foreign settings": {reason: "and nowhere else", text: "spec: {" + placement + "agent: {clusterRole: ui}, principal: {deployment: d}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: desired(nil)}, unused: "spec.agent spec.principal"},
 		"without an agent": {reason: "there is nothing that they could be of", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {createNamespace: true}, principal: {deployment: d}, argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}, unused: "spec.agent spec.principal"},
 		"often":            {reason: "principals close such connections", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {keepAlive: 10s}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
 		"no unit":          {reason: "an interval has a unit", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {keepAlive: '60'}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
-		"no pings":         {reason: "an empty interval means none", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {keepAlive: ''}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}},
+		"no pings":         {reason: "an empty interval means none", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {keepAlive: ''}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: desired(nil)}},
 		"everything":       {reason: "Secrets included", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {clusterRole: cluster-admin}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
 		"admin":            {reason: "which is as much, bound to all namespaces", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {clusterRole: admin}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
-		"foreign view":     {reason: "rights on the clusters come from Argo CD's namespace", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/live-view: 'true'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}, unused: "annotation apps.open-cluster-management.io/live-view"},
+		"foreign view":     {reason: "rights on the clusters come from Argo CD's namespace", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/live-view: 'true'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: desired(nil)}, unused: "annotation apps.open-cluster-management.io/live-view"},
 		"OpenShift":        {reason: "nor OpenShift's own", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/agent-namespace: openshift-config}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
-		"OpenShift GitOps": {reason: "but where its Argo CD is", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/agent-namespace: openshift-gitops}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(func(a *Agent) { a.Namespace = "openshift-gitops" })}},
+		"OpenShift GitOps": {reason: "but where its Argo CD is", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/agent-namespace: openshift-gitops}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: desired(func(a *Agent) { a.Namespace = "openshift-gitops" })}},
 		"no pattern":       {reason: "the agent would not start", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {allowedNamespaces: ['[']}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
 		"half":             {reason: "one switch is none, and is named", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, gitopsAddon: {argoCDAgent: {enabled: true}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}, unused: "gitopsAddon.argoCDAgent.enabled"},
-		"alpha":            {reason: "the other words always mean an agent, and the own namespace", text: "spec: {" + placement + "argoCDAgentAddon: {mode: managed}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(nil)}},
-		"alphaWords":       {reason: "and have words of their own", text: "spec: {" + placement + "argoCDAgentAddon: {principalServerAddress: a, principalServerPort: '1', agentNamespace: spoke}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(func(a *Agent) { a.Address, a.Port, a.Namespace = "a", 1, "spoke" })}},
-		"manifests": {reason: "manifests go along", text: "spec: {" + placement + "argoCDAgentAddon: {argoCDCRManifestWork: {manifests: [{apiVersion: v1, kind: A, metadata: {name: a}}]}}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(func(a *Agent) {
+		"alpha":            {reason: "the other words always mean an agent, and the own namespace", text: "spec: {" + placement + "argoCDAgentAddon: {mode: managed}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: desired(nil)}},
+		"alphaWords":       {reason: "and have words of their own", text: "spec: {" + placement + "argoCDAgentAddon: {principalServerAddress: a, principalServerPort: '1', agentNamespace: spoke}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: desired(func(a *Agent) { a.Address, a.Port, a.Namespace = "a", 1, "spoke" })}},
+		"manifests": {reason: "manifests go along", text: "spec: {" + placement + "argoCDAgentAddon: {argoCDCRManifestWork: {manifests: [{apiVersion: v1, kind: A, metadata: {name: a}}]}}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: desired(func(a *Agent) {
 			a.Manifests = [][]byte{[]byte(`{"apiVersion":"v1","kind":"A","metadata":{"name":"a"}}`)}
 		})}},
 		"unused":            {reason: "what is not acted on is named, each field", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, managedServiceAccountRef: m, createPolicyTemplate: true, createBlankClusterSecrets: false, gitopsAddon: {enabled: true, gitOpsOperatorImage: i, overrideExistingConfigs: true, olmSubscription: {enabled: true}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}, unused: "managedServiceAccountRef createBlankClusterSecrets createPolicyTemplate gitopsAddon.enabled gitopsAddon.gitOpsOperatorImage gitopsAddon.overrideExistingConfigs gitopsAddon.olmSubscription"},
@@ -82,12 +83,12 @@ func TestOf(t *testing.T) {
 		"port":              {reason: "a port is a number", text: "spec: {" + placement + "argoCDAgentAddon: {principalServerPort: https}}", refused: ReasonBadField},
 		"portZero":          {reason: "not every number is a port", text: "spec: {" + placement + "argoCDAgentAddon: {principalServerPort: '70000'}}", refused: ReasonBadField},
 		"manifest":          {reason: "a manifest is a whole object", text: "spec: {" + placement + "argoCDAgentAddon: {argoCDCRManifestWork: {manifests: [{kind: A}]}}}", refused: ReasonBadManifests},
-		"large":             {reason: "a ManifestWork has a size", text: "spec: {" + placement + "argoCDAgentAddon: {argoCDCRManifestWork: {manifests: [{apiVersion: v1, kind: A, metadata: {name: a}, data: " + strings.Repeat("x", maxManifestBytes) + "}]}}}", refused: ReasonBadManifests},
+		"large":             {reason: "a ManifestWork has a size", text: "spec: {" + placement + "argoCDAgentAddon: {argoCDCRManifestWork: {manifests: [{apiVersion: v1, kind: A, metadata: {name: a}, data: " + strings.Repeat("x", agent.MaxManifestBytes) + "}]}}}", refused: ReasonBadManifests},
 		"dry":               {reason: "a dry run that may not be one", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/dry-run: yep}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
 		"live":              {reason: "rights are not given by a slip", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/live-view: yep}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
 		"renew":             {reason: "a generation is a number", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/certificate-generation: g2}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
 		"renewed":           {reason: "and asks for all of that generation", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/certificate-generation: '2'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Generation: 2}},
-		"renewed elsewhere": {reason: "what all agents share is not decided in another namespace", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/certificate-generation: '2', apps.open-cluster-management.io/rotate-ca: x, apps.open-cluster-management.io/restart-principal: 'false'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}, unused: "annotation apps.open-cluster-management.io/rotate-ca annotation apps.open-cluster-management.io/certificate-generation annotation apps.open-cluster-management.io/restart-principal"},
+		"renewed elsewhere": {reason: "what all agents share is not decided in another namespace", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/certificate-generation: '2', apps.open-cluster-management.io/rotate-ca: x, apps.open-cluster-management.io/restart-principal: 'false'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: desired(nil)}, unused: "annotation apps.open-cluster-management.io/rotate-ca annotation apps.open-cluster-management.io/certificate-generation annotation apps.open-cluster-management.io/restart-principal"},
 		"rotated":           {reason: "it is in the namespace of Argo CD", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/rotate-ca: x}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", RotateCA: "x"}},
 		"system":            {reason: "the agent may write every Secret of its namespace", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/agent-namespace: kube-system}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
 		"OCM":               {reason: "of the work agent as well", text: "spec: {" + placement + "argoCDAgentAddon: {agentNamespace: open-cluster-management-agent}}", refused: ReasonBadField},
@@ -201,8 +202,8 @@ func TestTransform_dropsRefusedManifests(t *testing.T) {
 	for name, manifests := range map[string][]string{
 		"good":  {good},
 		"many":  slices.Repeat([]string{good}, 2000),
-		"large": {good, `{"apiVersion":"v1","kind":"A","metadata":{"name":"b"},"data":"` + strings.Repeat("x", maxManifestBytes) + `"}`},
-		"bad":   {`{"kind":"` + strings.Repeat("x", maxManifestBytes/2) + `"}`},
+		"large": {good, `{"apiVersion":"v1","kind":"A","metadata":{"name":"b"},"data":"` + strings.Repeat("x", agent.MaxManifestBytes) + `"}`},
+		"bad":   {`{"kind":"` + strings.Repeat("x", agent.MaxManifestBytes/2) + `"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := object(t, "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/deletion-policy: abandon}}\nspec: {placementRef: {name: p}, argoCDAgentAddon: {argoCDCRManifestWork: {manifests: []}}}")

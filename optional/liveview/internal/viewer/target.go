@@ -115,7 +115,7 @@ type listedWork struct {
 
 // NewWorks returns the lister of a hub.
 func NewWorks(config *rest.Config) (Works, error) {
-	config = rest.CopyConfig(config)
+	config = rest.CopyConfig(config) // the API server leaves out specs and statuses
 	config.AcceptContentTypes = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	return slim.NewLister[listedWork](config, schema.GroupVersion(workv1.GroupVersion).WithResource("manifestworks"))
 }
