@@ -46,17 +46,10 @@ func TestManagedClusters_oneHidesNoOther(t *testing.T) {
 	source, err := ManagedClusters(config)
 	must(err)
 	running := clusters(t, scheme, source)
-	untyped := func(name string) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": clusterv1.GroupVersion.String(), "kind": "ManagedCluster", "metadata": map[string]any{"name": name}}}
-	}
-	available := func(name, at string) {
-		t.Helper()
-		must(direct.Status().Patch(ctx, untyped(name), client.RawPatch(types.MergePatchType,
-			fmt.Appendf(nil, `{"status":{"conditions":[{"type":"ManagedClusterConditionAvailable","status":"True","reason":"r","message":"m","lastTransitionTime":%q}]}}`, at))))
-	}
-	available("odd", "2026-01-01T00:00:00z")
-	must(direct.Patch(ctx, untyped("late"), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"taints":[{"key":"k","effect":"NoSelect","timeAdded":"2026-01-01t00:00:00Z"}]}}`))))
-	available("good", "2026-01-01T00:00:00Z")
+	testkit.WriteUnreadableStatus(t, direct, clusterv1.GroupVersion.String(), "ManagedCluster", client.ObjectKey{Name: "odd"})
+	must(direct.Patch(ctx, &unstructured.Unstructured{Object: map[string]any{"apiVersion": clusterv1.GroupVersion.String(), "kind": "ManagedCluster", "metadata": map[string]any{"name": "late"}}}, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"taints":[{"key":"k","effect":"NoSelect","timeAdded":"2026-01-01t00:00:00Z"}]}}`))))
+	must(direct.Status().Patch(ctx, cluster("good"), client.RawPatch(types.MergePatchType,
+		[]byte(`{"status":{"conditions":[{"type":"ManagedClusterConditionAvailable","status":"True","reason":"r","message":"m","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`))))
 
 	if err := direct.Get(ctx, client.ObjectKey{Name: "odd"}, &clusterv1.ManagedCluster{}); err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
 		t.Fatalf("Go's type holds the value now, or the API server refuses it: %v", err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -30,7 +31,7 @@ import (
 )
 
 // startBoth runs delivery and the mirror with one cache, as the binary does.
-func startBoth(t *testing.T, options Options, wrap func(client.WithWatch) client.Client) {
+func startBoth(t *testing.T, options Options, wrap func(client.WithWatch) client.Client) (stop func()) {
 	t.Helper()
 	informers, err := appcache.Informers(hub.config)
 	if err != nil {
@@ -60,7 +61,7 @@ func startBoth(t *testing.T, options Options, wrap func(client.WithWatch) client
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Run(t, mgr)
+	return testkit.Run(t, mgr)
 }
 
 // A change that delivery delays or refuses is not shown as done until it is delivered and compared.
@@ -134,6 +135,34 @@ func TestChange_isNotDoneWhileDelayedOrRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// One cluster's agent reports times that Go's type cannot hold. Delivery and mirror go on for other clusters, in a
+// running process and in a new one.
+func TestDelivery_survivesWhatOneClusterReports(t *testing.T) {
+	f := newFleet(t)
+	odd := f.cluster()
+	work := f.work(f.app("odd", odd.Name), odd.Name)
+	serve := func() {
+		t.Helper()
+		good := f.cluster()
+		app := f.app("good-"+good.Name, good.Name)
+		work := &workv1.ManifestWork{}
+		testkit.Eventually(t, "the delivery to another cluster", func() error {
+			return hub.client.Get(t.Context(), client.ObjectKey{Namespace: good.Name, Name: contract.WorkName(app.Name, string(app.UID))}, work)
+		})
+		report(t, work, healthy...)
+		awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+		available(t, good, metav1.ConditionFalse)
+		awaitStatus(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+	}
+	stop := startBoth(t, Options{CompareGrace: time.Millisecond}, nil)
+	testkit.WriteUnreadableStatus(t, hub.client, clusterv1.GroupVersion.String(), "ManagedCluster", client.ObjectKeyFromObject(odd))
+	testkit.WriteUnreadableStatus(t, hub.client, workv1.GroupVersion.String(), "ManifestWork", client.ObjectKeyFromObject(work))
+	serve()
+	stop()
+	startBoth(t, Options{CompareGrace: time.Millisecond}, nil)
+	serve()
 }
 
 // The cache keeps neither conditions nor operation of an Application with large annotations. The mirror shows the

@@ -126,6 +126,8 @@ func TestPage_showsTheHub(t *testing.T) {
 		&v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "guestbook"}, Statuses: v1alpha1.AppSetStatuses{
 			Resources: []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "ConfigMap", Namespace: "x", Name: "settings"}},
 		}})
+	create(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "odd"}})
+	testkit.WriteUnreadableStatus(t, admin, "cluster.open-cluster-management.io/v1", "ManagedCluster", client.ObjectKey{Name: "odd"}) // hides no other cluster
 	address, token := start(t), viewer(t)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true} // the certificate is self-signed
 	t.Cleanup(transport.CloseIdleConnections)

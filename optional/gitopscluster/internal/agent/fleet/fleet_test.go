@@ -4,7 +4,6 @@
 package fleet
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,9 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -51,17 +48,9 @@ func caches(t *testing.T) *Fleet {
 func TestCaches_surviveWhatOneClusterReports(t *testing.T) {
 	odd := newRig(t)
 	odd.await("the work", written)
-	report := func(conditions string) {
-		t.Helper()
-		for name, version := range map[string]string{"ManagedClusterAddOn": "addon.open-cluster-management.io/v1alpha1", "ManifestWork": "work.open-cluster-management.io/v1"} {
-			o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": name, "metadata": map[string]any{"namespace": odd.name, "name": agent.AddOnName}}}
-			if err := hub.client.Status().Patch(context.Background(), o, client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":`+conditions+`}}`))); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	report(`[{"type":"Odd","status":"True","reason":"Odd","message":"","lastTransitionTime":"2026-01-01T00:00:00z"}]`)
-	t.Cleanup(func() { report("null") }) // other tests list whole kinds
+	key := client.ObjectKey{Namespace: odd.name, Name: agent.AddOnName}
+	testkit.WriteUnreadableStatus(t, hub.client, "addon.open-cluster-management.io/v1alpha1", "ManagedClusterAddOn", key)
+	testkit.WriteUnreadableStatus(t, hub.client, "work.open-cluster-management.io/v1", "ManifestWork", key)
 	newRig(t).await("the work of another cluster", written)
 }
 
