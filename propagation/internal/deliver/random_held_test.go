@@ -6,6 +6,7 @@ package deliver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
@@ -43,19 +45,24 @@ func TestRandomSteps_stayWithinTheLimit(t *testing.T) {
 		o.Withdrawals.Group.Percent, o.Withdrawals.Group.Least, o.Withdrawals.Window = 0, few, time.Hour
 	}
 	f.restart()
-	approved, held := 0, 0
+	approved, held, rounds := 0, 0, 0
 	for i := range n {
 		f.step()
 		if r.IntN(3) == 0 {
 			f.settle()
 		}
+		if i == n-1 {
+			f.removeAll()
+		}
 		if lost := f.lost() - approved; lost > lanes*few {
 			t.Fatalf("after step %d %d were withdrawn without an approval, and %d might be", i, lost, lanes*few)
 		}
-		if i%40 != 39 {
+		if i%40 != 39 && i != n-1 {
 			continue
 		}
+		f.openClusters()
 		f.wanted()
+		rounds++
 		if f.surplus() > 0 {
 			held++
 		}
@@ -67,10 +74,43 @@ func TestRandomSteps_stayWithinTheLimit(t *testing.T) {
 		f.approve(false)
 		f.restart()
 	}
-	t.Logf("%d went under an approval, %d without; held at %d of %d approvals", approved, f.lost()-approved, held, n/40)
+	t.Logf("%d went under an approval, %d without; held at %d of %d approvals", approved, f.lost()-approved, held, rounds)
 	if approved == 0 || held == 0 {
 		t.Errorf("hardly anything was held: %d times, and %d went under an approval", held, approved)
 	}
+}
+
+// openClusters makes all clusters present and bound. Otherwise most steps of a round may find no cluster.
+func (f *fleet) openClusters() {
+	f.t.Helper()
+	for _, c := range f.clusters {
+		if !f.present[c] {
+			f.flipCluster(c)
+		}
+		f.bound[c] = true
+	}
+	f.bind()
+}
+
+// removeAll delivers as many Applications as possible and deletes them together. These are more than the
+// limit, whatever the steps before did.
+func (f *fleet) removeAll() {
+	f.t.Helper()
+	f.openClusters()
+	for i := range names {
+		f.createNamed(fmt.Sprintf("app-%d", i))
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.apps)) {
+		edit(f.t, f.apps[name], func(a *argocd.Application) {
+			a.Labels[contract.PullLabel], a.Annotations[contract.ClusterAnnotation] = "true", f.clusters[0]
+		})
+	}
+	f.wanted()
+	for name, app := range f.apps {
+		remove(f.t, app)
+		delete(f.apps, name)
+	}
+	f.settle()
 }
 
 // settle waits until undesired works are removed or held. Otherwise the budget would hold all of them

@@ -242,7 +242,11 @@ func content(t *testing.T, work *workv1.ManifestWork) *argocd.Application {
 
 func (f *fleet) create() {
 	f.next++
-	name := fmt.Sprintf("app-%d", f.r.IntN(names))
+	f.createNamed(fmt.Sprintf("app-%d", f.r.IntN(names)))
+}
+
+// createNamed creates an Application, unless it exists.
+func (f *fleet) createNamed(name string) {
 	if f.apps[name] != nil {
 		return
 	}
