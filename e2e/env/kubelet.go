@@ -18,7 +18,7 @@ func (ps *Processes) Run(ctx context.Context, name string, args ...string) (*Pro
 }
 
 // RunContainer is [Processes.Run] for a program with variables. If the program exits, RunContainer restarts
-// it like a kubelet, up to restarts times.
+// it like a kubelet, up to restarts times: the first time at once, then after a second.
 func (ps *Processes) RunContainer(ctx context.Context, name string, variables []string, restarts int, args ...string) (*Process, error) {
 	return ps.run(ctx, command{name: name, args: args, env: variables, restarts: restarts})
 }

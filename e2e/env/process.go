@@ -38,6 +38,9 @@ type Process struct {
 	restarts int
 }
 
+// restartDelay is the time before all restarts but the first. A kubelet waits longer.
+const restartDelay = time.Second
+
 // command is the command line and environment of a process.
 type command struct {
 	name string
@@ -74,17 +77,17 @@ func (ps *Processes) run(ctx context.Context, c command) (*Process, error) {
 func (p *Process) Start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.start(ctx)
+	return p.start(ctx, 0)
 }
 
-// start starts the process. The caller must hold the lock.
-func (p *Process) start(ctx context.Context) error {
+// start starts the process. delay is the time between its exit and its restart. The caller must hold the lock.
+func (p *Process) start(ctx context.Context, delay time.Duration) error {
 	running, err := p.fleet.supervisor.Run(ctx, p.spec)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", p.Name, err)
 	}
 	p.current = running
-	go p.watch(running)
+	go p.watch(running, delay)
 	return nil
 }
 
@@ -104,8 +107,12 @@ func (p *Process) Binary() string {
 }
 
 // watch restarts the process, or fails the fleet, if the process exits without a request.
-func (p *Process) watch(running *supervisor.Process) {
+func (p *Process) watch(running *supervisor.Process, delay time.Duration) {
 	<-running.Ended()
+	select {
+	case <-time.After(delay):
+	case <-p.fleet.ctx.Done():
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.current != running {
@@ -116,7 +123,7 @@ func (p *Process) watch(running *supervisor.Process) {
 		return
 	}
 	p.restarts--
-	if err := p.start(p.fleet.ctx); err != nil {
+	if err := p.start(p.fleet.ctx, restartDelay); err != nil {
 		p.fleet.fail(err)
 	}
 }
