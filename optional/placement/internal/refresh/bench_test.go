@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -336,7 +337,7 @@ func BenchmarkRest(b *testing.B) {
 	const window = time.Minute
 	apps := watchApplications(b)
 	registerReal(b, clusterName(0))
-	_, stop := startWith(b, absence)
+	writes, stop := startWith(b, absence)
 	for s := range sets {
 		name := fmt.Sprintf("rest%04d", s)
 		decide(b, "argocd", name, name+"-decision-1", clusterName(0))
@@ -346,14 +347,16 @@ func BenchmarkRest(b *testing.B) {
 	settled := func() {
 		testkit.Until(b, "every Application", func() bool { return len(apps.of("rest")) == sets })
 		last, now := 0.0, requests(b)
-		for range 20 { // until the rate is steady, even on a busy machine
+		for range 60 { // until the rate is steady without a refresh, even on a busy machine
+			refreshes := writes.Load()
 			clock.Sleep(context.Background(), 10*time.Second)
 			rate := requests(b) - now
-			if now += rate; rate >= last*0.8 && rate <= last*1.2 {
+			if now += rate; math.Abs(rate-last) <= max(last/5, 10) && writes.Load() == refreshes {
 				return
 			}
 			last = rate
 		}
+		b.Fatal("the rate of requests is not steady")
 	}
 	for b.Loop() {
 		settled()
