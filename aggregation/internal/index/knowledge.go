@@ -130,6 +130,12 @@ func (f *findings) of(at place) *finding {
 	return &f.list[i]
 }
 
+// include reports whether search has read the Application of a work. A cluster also counts as unread if
+// search has read only some of its Applications.
+func (f *findings) include(w *manifestcache.Work) bool {
+	return f.covers(w.Namespace) || f.of(placeOf(w)) != nil
+}
+
 func (f *findings) covers(cluster string) bool {
 	_, unread := slices.BinarySearch(f.unread, cluster)
 	return !unread

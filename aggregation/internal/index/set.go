@@ -146,14 +146,14 @@ func (s *set) attach(e *entry) (differs bool) {
 	return s.outdated(differs) || e.leftOut() != before
 }
 
-// readBy reports whether findings cover the clusters of all works.
+// readBy reports whether findings cover all works.
 func (s *set) readBy(f *findings) bool {
-	return len(f.unread) == 0 || !slices.ContainsFunc(s.entries, func(e *entry) bool { return !f.covers(e.work.Namespace) })
+	return len(f.unread) == 0 || !slices.ContainsFunc(s.entries, func(e *entry) bool { return !f.include(e.work) })
 }
 
-// unsearched reports whether findings of search cover none of the clusters of the works.
+// unsearched reports whether findings of search cover none of the works.
 func (s *set) unsearched() bool {
-	return s.search == nil || len(s.entries) > 0 && !slices.ContainsFunc(s.entries, func(e *entry) bool { return s.search.covers(e.work.Namespace) })
+	return s.search == nil || len(s.entries) > 0 && !slices.ContainsFunc(s.entries, func(e *entry) bool { return s.search.include(e.work) })
 }
 
 // statuses returns the rows and resources of the set's report.
