@@ -6,6 +6,7 @@ package budget
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
@@ -19,7 +20,7 @@ const longestName = 40
 func short(g decide.Group) decide.Group {
 	if len(g.Set) > longestName {
 		hash := sha256.Sum256([]byte(g.Set))
-		g.Set = g.Set[:longestName-17] + "~" + hex.EncodeToString(hash[:8])
+		g.Set = strings.ToValidUTF8(g.Set[:longestName-17], "") + "~" + hex.EncodeToString(hash[:8])
 	}
 	return g
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -157,6 +158,24 @@ func TestBudget_readsWholeNames(t *testing.T) {
 		}
 		if v := p.Set(planIn(long, 2)); v.Allowed[uidOf(2)] || !strings.Contains(v.Held, long.Set) {
 			t.Errorf("%s: another one is %+v", name, v)
+		}
+	}
+}
+
+// An agent writes the group of an unproven ManifestWork, which may be no ASCII. A metric with invalid UTF-8
+// would end the program.
+func TestShort_isValidUTF8(t *testing.T) {
+	for n := range 4 {
+		got := short(decide.Group{Namespace: "team", Set: strings.Repeat("a", n) + strings.Repeat("é", 30)})
+		if !utf8.ValidString(got.Set) || short(got) != got {
+			t.Errorf("short is %q, and of that %q", got.Set, short(got).Set)
+		}
+		text, err := encodeRecords(laneRecords{tenant(got): {Held: &holding{Since: start}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read, err := decodeRecords(text); err != nil || read[tenant(got)].Held == nil {
+			t.Errorf("the records of %q became %v, %v", got.Set, read, err)
 		}
 	}
 }
