@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
@@ -38,6 +39,7 @@ func TestProcess_restartsAsOftenAsPermitted(t *testing.T) {
 	if err := lasting.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	began := time.Now()
 	failing, err := f.run(t.Context(), command{name: "failing", args: []string{"/bin/sh", "-c", "echo begun; exit 3"}, restarts: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +54,9 @@ func TestProcess_restartsAsOftenAsPermitted(t *testing.T) {
 	}
 	if n := strings.Count(string(log), "begun"); n != 3 {
 		t.Errorf("it was started %d times, want 3", n)
+	}
+	if took := time.Since(began); took < restartDelay {
+		t.Errorf("it ended for the last time after %s: the second restart has to wait for %s", took, restartDelay)
 	}
 	if pid := lasting.PID(); pid != 0 {
 		t.Errorf("what was told to end runs again, with id %d", pid)

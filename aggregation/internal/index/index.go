@@ -130,7 +130,7 @@ func (x *Index) SetSearch(r *intermediate.Report) {
 			remembered = nil
 		case remembered == nil && s.search != nil && s.readBy(s.search):
 			// resourcesync has restarted: its earlier findings remain until it has read all
-			// clusters
+			// Applications
 			remembered = x.remembering(key, s.statuses())
 		}
 		x.know(key, s, found, remembered, t)
@@ -149,9 +149,9 @@ func (x *Index) DeleteSearch(key types.NamespacedName) {
 
 // Remember records the report of an ApplicationSet that this process has found. It supplies data
 // without another source: the resources, and values that feedback does not contain. It is dropped
-// when an intermediate report covers all clusters of the ApplicationSet. It is also dropped 15
-// minutes after it was read, unless search has reported on none of these clusters yet. Then the rows
-// show since when.
+// when an intermediate report covers all Applications of the ApplicationSet. It is also dropped 15
+// minutes after it was read, unless search has reported on none of them yet. Then the rows show since
+// when.
 func (x *Index) Remember(key types.NamespacedName, report *v1alpha1.AppSetStatuses) {
 	x.update(func(t touched) {
 		s := x.set(key)
@@ -189,8 +189,8 @@ func (x *Index) dateMemory(key types.NamespacedName, m *memory, since time.Time)
 	})
 }
 
-// endMemory drops a memory. Until search has reported on a cluster of the ApplicationSet, only the
-// memory has findings of search, and so it stays.
+// endMemory drops a memory. Until search has reported on an Application of the ApplicationSet, only
+// the memory has findings of search, and so it stays.
 func (x *Index) endMemory(key types.NamespacedName, m *memory) {
 	x.update(func(t touched) {
 		switch s := x.sets[key]; {

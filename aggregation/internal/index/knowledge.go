@@ -131,7 +131,7 @@ func (f *findings) of(at place) *finding {
 }
 
 // include reports whether search has read the Application of a work. A cluster also counts as unread if
-// search has read only some of its Applications.
+// resourcesync had no room for some of its Applications.
 func (f *findings) include(w *manifestcache.Work) bool {
 	return f.covers(w.Namespace) || f.of(placeOf(w)) != nil
 }

@@ -144,15 +144,19 @@ func TestRemember_endsWhenSearchCoversAllClusters(t *testing.T) {
 	}
 }
 
-// A cluster counts as unread while one of its Applications has no row in any report. An Application with a
+// A cluster also counts as unread if resourcesync had no room for some of its Applications. An Application with a
 // row keeps no deleted resource.
 func TestSetSearch_readsRowsOfUnreadClusters(t *testing.T) {
-	x := degradedFleet(t)
-	x.SetSearch(found(nil, deploys("a", "one", "two"), deploys("b", "three")))
-	x.SetSearch(found([]string{"a", "b"}, deploys("a", "one"), deploys("b", "three")))
-	expect(t, "what is deleted leaves", resourceNames(x), "one three")
-	x.SetSearch(found([]string{"a", "b"}, deploys("a", "one")))
-	expect(t, "an Application without a row keeps its resources", resourceNames(x), "one three")
+	synctest.Test(t, func(t *testing.T) {
+		x := degradedFleet(t)
+		x.SetSearch(found(nil, deploys("a", "one", "two"), deploys("b", "three")))
+		x.SetSearch(found([]string{"a", "b"}, deploys("a", "one"), deploys("b", "three")))
+		expect(t, "what is deleted leaves", resourceNames(x), "one three")
+		x.SetSearch(found([]string{"a", "b"}, deploys("a", "one")))
+		expect(t, "an Application without a row keeps its resources", resourceNames(x), "one three")
+		<-time.After(remembers + time.Second)
+		expect(t, "not for longer, because search has reported on another", resourceNames(x), "one")
+	})
 }
 
 // If search is unavailable for longer than that, only the old report has its findings, so the index keeps
