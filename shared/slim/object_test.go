@@ -68,6 +68,12 @@ func TestManagedClusters_oneHidesNoOther(t *testing.T) {
 			return nil
 		})
 	}
+	for name, want := range map[string]bool{"odd": true, "late": true, "good": true, "none": false} {
+		o := &clusterv1.ManagedCluster{}
+		if err := Reader(direct).Get(ctx, client.ObjectKey{Name: name}, o); apierrors.IsNotFound(err) == want || o.Spec.HubAcceptsClient != want {
+			t.Errorf("Reader returns %s with accepted %v, %v", name, o.Spec.HubAcceptsClient, err)
+		}
+	}
 }
 
 func clusters(t *testing.T, scheme *runtime.Scheme, source Source) cache.Cache {

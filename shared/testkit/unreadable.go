@@ -16,16 +16,19 @@ import (
 // type cannot hold. Until the end of the test, typed reads of the object fail.
 func WriteUnreadableStatus(t *testing.T, c client.Client, apiVersion, kind string, key client.ObjectKey) {
 	t.Helper()
-	write := func(conditions string) {
-		t.Helper()
+	write := func(conditions string) error {
 		o := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"namespace": key.Namespace, "name": key.Name},
 		}}
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":`+conditions+`}}`))
-		if err := c.Status().Patch(context.Background(), o, patch); err != nil {
-			t.Fatal(err)
-		}
+		return c.Status().Patch(context.Background(), o, patch)
 	}
-	write(`[{"type":"Odd","status":"True","reason":"Odd","message":"","lastTransitionTime":"2026-01-01T00:00:00z"}]`)
-	t.Cleanup(func() { write("null") })
+	if err := write(`[{"type":"Odd","status":"True","reason":"Odd","message":"","lastTransitionTime":"2026-01-01T00:00:00z"}]`); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := write("null"); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	})
 }

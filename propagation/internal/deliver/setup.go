@@ -15,6 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
@@ -50,7 +51,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, op
 	if err != nil {
 		return err
 	}
-	c := clients{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
+	c := clients{client: mgr.GetClient(), live: slim.Reader(mgr.GetAPIReader()), index: index, options: options, now: time.Now}
 	r, w := newReconciler(c, mgr.GetEventRecorder("propagation"))
 	if err := w.watch(ctx, mgr, r); err != nil {
 		return err

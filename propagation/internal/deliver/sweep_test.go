@@ -5,6 +5,7 @@ package deliver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -371,6 +373,60 @@ func TestLabels_ofAFormerClusterDelayNoOther(t *testing.T) {
 	former.Store(nil)
 	ends(work)
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+}
+
+// A former cluster has a status that Go's types cannot hold, while its work waits for its agent to end. The
+// present cluster still receives a change of the Application, and the Application leaves it.
+func TestStatus_unreadableOnAFormerClusterDelaysNoOther(t *testing.T) {
+	for name, of := range map[string]func(work *workv1.ManifestWork) (apiVersion, kind string, key client.ObjectKey){
+		"ManifestWork": func(work *workv1.ManifestWork) (apiVersion, kind string, key client.ObjectKey) {
+			return workv1.GroupVersion.String(), "ManifestWork", client.ObjectKeyFromObject(work)
+		},
+		"ManagedCluster": func(work *workv1.ManifestWork) (apiVersion, kind string, key client.ObjectKey) {
+			return clusterv1.GroupVersion.String(), "ManagedCluster", client.ObjectKey{Name: work.Namespace}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			next := newCluster(t)
+			p.bind(p.cluster, next)
+			start(t, func(o *Options) { o.RecreateGrace = time.Second })
+			app := p.deploy("moved")
+			work := delivered(t, app, p.cluster)
+			finalized(t, work)
+			applyWell(t, work)
+			edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = next })
+			present := &workv1.ManifestWork{}
+			testkit.Eventually(t, "the delivery to the present cluster", func() error {
+				return hub.client.Get(t.Context(), client.ObjectKey{Namespace: next, Name: work.Name}, present)
+			})
+			finalized(t, present)
+			applyWell(t, present)
+			ends := func(raw string) bool { return strings.Contains(raw, "end-without-cascade") }
+			waitsForAgent(t, work, ends)
+			apiVersion, kind, key := of(work)
+			testkit.WriteUnreadableStatus(t, hub.client, apiVersion, kind, key)
+			edit(t, app, func(a *argocd.Application) {
+				a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"changed"`, 1))
+			})
+			testkit.Eventually(t, "the change on the present cluster", func() error {
+				if raw := applicationIn(stored(t, present)); !strings.Contains(raw, `"path":"changed"`) {
+					return errors.New("not yet: " + raw)
+				}
+				return nil
+			})
+			applyWell(t, present)
+			remove(t, app)
+			testkit.Eventually(t, "the last write on the present cluster", func() error {
+				if raw := applicationIn(stored(t, present)); !ends(raw) {
+					return errors.New("not yet: " + raw)
+				}
+				return nil
+			})
+			applyWell(t, present)
+			appliedBeforeItsEnd(t, present)
+		})
+	}
 }
 
 func removeLabel(t *testing.T, works ...*workv1.ManifestWork) {

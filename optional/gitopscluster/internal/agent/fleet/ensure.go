@@ -16,6 +16,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -91,7 +92,7 @@ func find[T client.Object](ctx context.Context, f *Fleet, cluster, name string, 
 // findLive is find without the cache. It returns nil if the object does not exist.
 func findLive[T client.Object](ctx context.Context, f *Fleet, cluster, name string, o T) (T, error) {
 	var none T
-	err := f.client.Get(ctx, types.NamespacedName{Namespace: cluster, Name: name}, o)
+	err := slim.Reader(f.client).Get(ctx, types.NamespacedName{Namespace: cluster, Name: name}, o)
 	if apierrors.IsNotFound(err) {
 		return none, nil
 	}

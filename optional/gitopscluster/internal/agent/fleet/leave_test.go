@@ -169,6 +169,26 @@ func TestAbandon_releasesAnUnreachableCluster(t *testing.T) {
 	r.release(agent.WorkName)
 }
 
+// A cluster that is abandoned has reported a time that Go's type cannot hold. Its objects are still deleted.
+func TestAbandon_releasesAClusterWithAnUnreadableStatus(t *testing.T) {
+	r := newRig(t)
+	r.await("the work", written)
+	r.available(metav1.ConditionUnknown)
+	r.await("the cluster to be away", func(s agent.State) bool { return s.Reason == agent.ReasonClusterUnavailable })
+	objects := map[string]string{"ManagedClusterAddOn": addonv1alpha1.GroupVersion.String(), "ManifestWork": workv1.GroupVersion.String()}
+	for kind, apiVersion := range objects {
+		testkit.WriteUnreadableStatus(t, hub.client, apiVersion, kind, client.ObjectKey{Namespace: r.name, Name: agent.AddOnName})
+	}
+	r.leave(true)
+	r.goes()
+	for kind, apiVersion := range objects {
+		o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}}
+		if _, found := stored(r, agent.AddOnName, o); found {
+			t.Errorf("the %s is still there", kind)
+		}
+	}
+}
+
 // An available cluster must prove that its agent and key are deleted, even if it is to be abandoned.
 func TestAbandon_requiresProofOfAnAvailableCluster(t *testing.T) {
 	r := newRig(t)
