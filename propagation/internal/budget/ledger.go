@@ -133,7 +133,8 @@ func (l *ledger) note(uid types.UID) decide.Note {
 	return l.restored[uid]
 }
 
-// set replaces the plan of an Application. It forgets an Application without works.
+// set replaces the plan of an Application. It keeps what the earlier plan had of missing works. It
+// forgets an Application without works.
 func (l *ledger) set(p decide.Plan, now time.Time) {
 	before := l.plans[p.Key]
 	after := planned{group: short(p.Group), deliveries: p.Deliveries, goneSince: p.GoneSince, works: make([]types.UID, 0, len(p.Fates))}
@@ -144,12 +145,17 @@ func (l *ledger) set(p decide.Plan, now time.Time) {
 		}
 	}
 	for _, uid := range before.works {
-		if w := l.works[uid]; w != nil && w.app == p.Key && !slices.Contains(after.works, uid) {
+		w := l.works[uid]
+		switch {
+		case w == nil || w.app != p.Key || slices.Contains(after.works, uid):
+		case slices.Contains(p.Missing, uid):
+			after.works = append(after.works, uid)
+		default:
 			l.drop(w.end, now)
 			delete(l.works, uid)
 		}
 	}
-	if len(p.Fates) == 0 && p.Deliveries == 0 {
+	if len(p.Fates) == 0 && p.Deliveries == 0 && len(after.works) == 0 {
 		delete(l.plans, p.Key)
 		return
 	}

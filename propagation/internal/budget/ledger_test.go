@@ -126,6 +126,31 @@ func TestLedger_replacesAnEarlierPlan(t *testing.T) {
 	}
 }
 
+// A managed cluster removes a label, so that the cache lacks a ManifestWork for some seconds. Its clock continues,
+// and its removal is not cancelled.
+func TestLedger_keepsMissingWorks(t *testing.T) {
+	l := newLedger(defaults)
+	l.records[tenant(set)] = laneRecord{Held: &holding{}}
+	ends := decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
+	clock := decide.Fate{UID: two, Own: true, Clocks: map[decide.Why]time.Time{decide.NotBound: start}, Lane: admin(set)}
+	l.set(planOf("app", ends, clock), start)
+	for _, without := range []decide.Plan{planOf("app"), {Key: key("app"), Group: set, GoneSince: start}} {
+		l.news, l.unsaved = false, false
+		without.Missing = []types.UID{one, two, gone}
+		l.set(without, start.Add(time.Second))
+		if got := l.note(two).Since[decide.NotBound]; !got.Equal(start) {
+			t.Errorf("its clock runs since %s, want %s", got, start)
+		}
+		if n := len(l.state(false, nil, start).ends); n != 2 || len(l.left) > 0 || l.news || l.unsaved {
+			t.Errorf("%d removals count, %v were cancelled, news %t, unsaved %t", n, l.left, l.news, l.unsaved)
+		}
+	}
+	l.set(planOf("app", clock), start.Add(time.Minute))
+	if n := len(l.state(false, nil, start).ends); n != 1 || len(l.left) == 0 {
+		t.Errorf("without the work %d removals count, %v were cancelled", n, l.left)
+	}
+}
+
 // An allowed deletion stays allowed in its lane. The budget decides again if the lane changes, if the
 // deletion is held or paused, or if it was not due meanwhile.
 func TestLedger_keepsAllowedDeletions(t *testing.T) {

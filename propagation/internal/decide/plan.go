@@ -21,6 +21,8 @@ type Plan struct {
 	Write *Write
 	// Fates has one entry for each work of the facts, in the same order.
 	Fates []Fate
+	// Missing are works that exist and that the facts lack. Their earlier fates count on.
+	Missing []types.UID
 	// Request is the next step of the Application's one-time request, if that step writes the
 	// Application: claim, finish or drop. The event of the write leads to the step after it.
 	Request *request.Plan

@@ -574,3 +574,58 @@ func TestPrepare_leavesLaterPlans(t *testing.T) {
 		t.Errorf("a ManifestWork of an older plan came back: %+v", note)
 	}
 }
+
+// A label was restored a moment ago, and the cache has the work. Removals do not wait for it after a start.
+func TestPrepare_waitsOnlyForWorksThatTheCacheLacks(t *testing.T) {
+	h := settled(t)
+	for _, c := range []struct {
+		name  string
+		cache manifestcache.Store
+		want  time.Duration
+	}{
+		{"the cache lacks it", store{h.works[0].Work, nil}, time.Second},
+		{"the cache has it", withKeys{store{h.works[0].Work, nil}}, 0},
+	} {
+		g := clients{client: oneApplication{app: h.app}, index: manifestcache.NewIndex(c.cache)}
+		r := &Reconciler{facts: h.sources(), cached: h, budget: budget.New(g.client, g.client, nil, budget.Options{}), sweeper: newSweeper(g)}
+		r.sweeper.left(h.works[0].Work)
+		if wait, err := r.prepare(t.Context(), gatherNow); err != nil || wait != c.want {
+			t.Errorf("%s: wait %s, want %s, %v", c.name, wait, c.want, err)
+		}
+	}
+}
+
+// withKeys is a store that also finds its work by its key.
+type withKeys struct{ store }
+
+func (s withKeys) GetByKey(string) (any, bool, error) { return s.work, true, nil }
+
+// oneWork is a client with one ManifestWork. It does not carry out writes.
+type oneWork struct {
+	client.Client
+	work *workv1.ManifestWork
+}
+
+func (o oneWork) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	o.work.DeepCopyInto(into.(*workv1.ManifestWork))
+	return nil
+}
+
+func (o oneWork) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error { return nil }
+
+// A work on a former cluster without its label is missing until the cache has it, also once its Application no
+// longer exists.
+func TestRestore_returnsMissingWorks(t *testing.T) {
+	h := settled(t)
+	c := oneWork{work: workOn(t, h.app, "cluster2", nil)}
+	c.work.Labels = nil
+	s := newSweeper(clients{client: c, live: c, index: manifestcache.NewIndex(store{h.works[0].Work, nil})})
+	s.left(c.work)
+	for _, app := range []*argocd.Application{h.app, nil} { // the first patches the label
+		got, err := s.restore(t.Context(), teamApp, app)
+		want := missing{works: []types.UID{c.work.UID}, own: app != nil}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(missing{})); diff != "" || err != nil {
+			t.Errorf("of an Application that exists, %t: %s, %v", app != nil, diff, err)
+		}
+	}
+}

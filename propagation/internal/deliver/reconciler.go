@@ -61,7 +61,7 @@ func resultOf(ctx context.Context, after time.Duration, err error) (ctrl.Result,
 
 // reconcile returns the delay until the next reconcile, or 0 if only an event leads to it.
 func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
-	elsewhere, err := r.restore(ctx, key)
+	lost, err := r.restore(ctx, key)
 	if err != nil {
 		return 0, err
 	}
@@ -70,6 +70,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (t
 		return 0, err
 	}
 	p := pass{facts: facts, works: facts.Works, plan: decide.Decide(facts)}
+	p.plan.Missing = lost.works
 	p.verdict = r.budget.Set(p.plan)
 	if p.plan.Destroys(p.verdict) {
 		live, err := gather(ctx, r.facts, r.live, key)
@@ -81,7 +82,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (t
 	if len(p.plan.Fates) != len(facts.Works) {
 		return 0, fmt.Errorf("plan for Application %s: %d fates for %d ManifestWorks", key, len(p.plan.Fates), len(facts.Works))
 	}
-	if elsewhere {
+	if lost.own {
 		p.plan.Release, p.plan.After = decide.NoRelease, decide.Sooner(p.plan.After, restorePause)
 	}
 	return p.plan.After, r.applier.apply(ctx, p)
@@ -89,20 +90,20 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (t
 
 // restore restores the label of the works that concern an Application, as [sweeper.restore]. The
 // Application shows why that is rejected.
-func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) (elsewhere bool, err error) {
+func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) (m missing, err error) {
 	app, err := readObject(ctx, r.sweeper.client, key, &argocd.Application{})
 	if err != nil {
-		return false, err
+		return m, err
 	}
-	elsewhere, err = r.sweeper.restore(ctx, key, app)
+	m, err = r.sweeper.restore(ctx, key, app)
 	if err == nil || app == nil || app.DeletionTimestamp != nil || !isRejected(err) {
-		return elsewhere, err
+		return m, err
 	}
 	whole, failed := readObject(ctx, r.cached, key, &argocd.Application{})
 	if whole == nil || failed != nil {
-		return elsewhere, errors.Join(err, failed)
+		return m, errors.Join(err, failed)
 	}
-	return elsewhere, errors.Join(err, r.applier.reporter.updateConditions(ctx, whole, *refused("not delivered", err), ""))
+	return m, errors.Join(err, r.applier.reporter.updateConditions(ctx, whole, *refused("not delivered", err), ""))
 }
 
 // prepare plans every Application once with facts from the caches. It returns how long to wait for
@@ -121,7 +122,7 @@ func (r *Reconciler) prepare(ctx context.Context, started time.Time) (time.Durat
 		}
 		r.budget.SetFirst(decide.Decide(facts))
 	}
-	waits, most := len(r.sweeper.lostApplications()) > 0, prepareTimeout
+	waits, most := r.sweeper.lacks(), prepareTimeout
 	if failed != nil {
 		ctrl.LoggerFrom(ctx).Error(failed, "cannot plan all Applications before ManifestWorks end")
 		waits, most = true, failedTimeout

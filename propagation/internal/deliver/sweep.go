@@ -58,8 +58,17 @@ type sweeper struct {
 // Application that it carries. Its label is not restored again before a time, because an agent may
 // keep removing it.
 type lostWork struct {
+	uid       types.UID
 	work, app types.NamespacedName
 	again     time.Time
+}
+
+// missing has the works of an Application that the cache does not have until their label is restored.
+type missing struct {
+	// works are on other clusters than the Application's.
+	works []types.UID
+	// own is true if one of them is named as the Application's own.
+	own bool
 }
 
 // restorePause is the time between two restored labels of a work.
@@ -90,7 +99,7 @@ func (s *sweeper) left(work client.Object) {
 	if !named {
 		return
 	}
-	lost := lostWork{work: client.ObjectKeyFromObject(work), app: app}
+	lost := lostWork{uid: work.GetUID(), work: client.ObjectKeyFromObject(work), app: app}
 	if o, known := s.lost.Get(lost.work.String()); known {
 		if before, ok := o.(lostWork); ok {
 			lost.again = before.again
@@ -102,15 +111,15 @@ func (s *sweeper) left(work client.Object) {
 // restore restores the label of the works that concern an Application. Such a work carries the
 // Application, or may deliver its identity on its cluster. app is nil if the Application does not
 // exist. The error is a conflict until the cache has the works on the Application's cluster. If a
-// reconcile did not wait for the cache, it could deliver the Application a second time. elsewhere
-// is true until the cache has its works on other clusters, whose agents must not delay this one.
-// Until then the Application may not be released. Unproven works of other clusters do not count,
-// because an agent may have them name any Application. A deleted Application is neither delivered
-// nor released, so it waits for no work.
-func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *argocd.Application) (elsewhere bool, err error) {
+// reconcile did not wait for the cache, it could deliver the Application a second time. Works on
+// other clusters are returned as missing, because their agents must not delay this one. If one of
+// them is the Application's own, the Application may not be released yet. An agent may have a work
+// name any Application, but does not choose the name of the work. A deleted Application is neither
+// delivered nor released, so it waits for no work.
+func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *argocd.Application) (m missing, err error) {
 	found, err := s.lost.ByIndex(lostByName, key.Name)
 	if err != nil {
-		return false, fmt.Errorf("look up ManifestWorks without label %s: %w", contract.PullLabel, err)
+		return m, fmt.Errorf("look up ManifestWorks without label %s: %w", contract.PullLabel, err)
 	}
 	for _, o := range found {
 		lost, ok := o.(lostWork)
@@ -124,15 +133,16 @@ func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *ar
 			s.lost.Delete(lost.work.String())
 		case err == nil:
 		case onTarget:
-			return elsewhere, err
+			return m, err
 		default:
-			elsewhere = elsewhere || app != nil && slices.Contains(payload.WorkNames(app), lost.work.Name)
+			m.works = append(m.works, lost.uid)
+			m.own = m.own || app != nil && slices.Contains(payload.WorkNames(app), lost.work.Name)
 			if !apierrors.IsConflict(err) {
 				ctrl.LoggerFrom(ctx).Error(err, "cannot restore the label of a ManifestWork", "work", lost.work.String())
 			}
 		}
 	}
-	return elsewhere, nil
+	return m, nil
 }
 
 // restoreWork restores the label of a work. It returns nil once the cache has the work, or if the
@@ -174,14 +184,17 @@ func (s *sweeper) restoreWork(ctx context.Context, lost lostWork) error {
 	return behind
 }
 
-// lostApplications returns the Applications of the works that the cache does not have.
-func (s *sweeper) lostApplications() (apps []types.NamespacedName) {
-	for _, o := range s.lost.List() {
-		if lost, ok := o.(lostWork); ok {
-			apps = append(apps, lost.app)
+// lacks reports whether the cache lacks a work that was found without its label. A work that the
+// cache has may still be recorded, for the time of its next label.
+func (s *sweeper) lacks() bool {
+	return slices.ContainsFunc(s.lost.List(), func(o any) bool {
+		lost, ok := o.(lostWork)
+		if !ok {
+			return false
 		}
-	}
-	return apps
+		cached, err := s.index.Named(lost.work.Namespace, lost.work.Name)
+		return err != nil || cached == nil
+	})
 }
 
 // keys returns the Applications that exist, or have a work.
@@ -329,7 +342,7 @@ func unlabelled(ctx context.Context, live client.Reader) (found []lostWork, err 
 		}
 		for i := range list.Items {
 			if app, named := manifestcache.ClaimantOf(&list.Items[i]); named {
-				found = append(found, lostWork{work: client.ObjectKeyFromObject(&list.Items[i]), app: app})
+				found = append(found, lostWork{uid: list.Items[i].UID, work: client.ObjectKeyFromObject(&list.Items[i]), app: app})
 			}
 		}
 		if list.Continue == "" {
