@@ -63,6 +63,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	d, err := r.decide(ctx, app)
 	switch {
+	case apierrors.IsConflict(err): // the cache is behind
+		r.memory.returnFeedback(req.NamespacedName, seen)
+		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	case errors.Is(err, appstatus.ErrMalformed):
 		return ctrl.Result{}, reconcile.TerminalError(fmt.Errorf("status of Application %s is not changed: %w", req, err))
 	case err != nil:
@@ -205,7 +208,7 @@ func isPulled(app *argocd.Application) bool {
 // the Application, Argo CD writes the status.
 func (r *Reconciler) delivers(app *argocd.Application, works []*manifestcache.Work) bool {
 	return argocd.SkipsReconcile(app.Annotations) && (r.memory.source(client.ObjectKeyFromObject(app)) != "" ||
-		slices.ContainsFunc(works, func(w *manifestcache.Work) bool { return payload.IsOwnWork(app, w) }))
+		slices.ContainsFunc(works, func(w *manifestcache.Work) bool { return payload.IsOwnWork(app, w) || payload.Delivers(app, w) }))
 }
 
 // ownsStatusWhenUndelivered reports whether this package writes the status of an Application

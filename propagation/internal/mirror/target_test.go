@@ -167,6 +167,21 @@ func TestRemoval_showsTheDeliveryWithoutATrueLabel(t *testing.T) {
 	}
 }
 
+// A restored hub has another UID for the Application, and its delivery waits. Without a true label the status
+// still follows the delivery.
+func TestRemoval_showsARestoredDeliveryWithoutATrueLabel(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{CompareGrace: time.Millisecond}, nil)
+	cluster := f.cluster().Name
+	app := f.app("guestbook", cluster, func(a *argocd.Application) { a.Labels[contract.PullLabel] = "yes" })
+	former := app.DeepCopy()
+	former.UID = "99999999-0000-4000-8000-000000000000"
+	work := f.work(former, cluster)
+	writeSpec(t, app, work)
+	report(t, work, healthy...)
+	awaitStatus(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+}
+
 // The mirror may observe the end of a work only after it. The status becomes Unknown nevertheless.
 func TestRemoval_leavesTheStatusUnknownWithoutAPullLabel(t *testing.T) {
 	f := newFleet(t)

@@ -133,6 +133,27 @@ func TestReconcile_returnsTheOutcomeOfThePatch(t *testing.T) {
 	}
 }
 
+// The cache is behind: it keeps no spec of an Application without label, and another Application has its name now.
+// That is no error, but checked again.
+func TestReconcile_waitsForACacheThatIsBehind(t *testing.T) {
+	cached := &argocd.Application{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "argocd", Name: "a", UID: "old", Annotations: map[string]string{argocd.SkipReconcileAnnotation: "true"},
+	}}
+	now := cached.DeepCopy()
+	now.UID = "new"
+	key := client.ObjectKeyFromObject(cached)
+	r := &Reconciler{client: stub(cached, nil), live: stub(now, nil), works: noWorks, now: time.Now}
+	r.memory.setSource(key, "work")
+	seen := time.Now()
+	r.memory.returnFeedback(key, seen)
+	if result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || result.RequeueAfter != boot.ConflictDelay {
+		t.Errorf("got %v, %v", result, err)
+	}
+	if got := r.memory.takeFeedback(key); !got.Equal(seen) {
+		t.Errorf("its feedback was received at %s, want %s", got, seen)
+	}
+}
+
 // A start writes nothing to an unchanged hub. A burst needs one write for each change.
 func TestWrite_happensOnceForEachChange(t *testing.T) {
 	const size = 200
