@@ -611,7 +611,9 @@ func (o oneWork) Get(_ context.Context, _ client.ObjectKey, into client.Object, 
 	return nil
 }
 
-func (o oneWork) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error { return nil }
+func (o oneWork) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	return nil
+}
 
 // A work on a former cluster without its label is missing until the cache has it, also once its Application no
 // longer exists.
