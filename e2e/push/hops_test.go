@@ -34,7 +34,7 @@ const (
 
 var hopNames = [hops]string{
 	"Argo CD's API server asks for the refresh", "its ManifestWork carries it", "the Application on the managed cluster has it",
-	"Argo CD there sees the commit", "it is Synced there", "the hub Application says so",
+	"Argo CD there sees the commit", "it is Synced there", "the hub Application shows it",
 }
 
 // recorder records when the hops of the current push were first observed.

@@ -92,8 +92,8 @@ func (w watch) deliveryStages(cluster string) []mark {
 			return ok, w.view.everywhere(name, cluster)
 		}},
 		{"synced and healthy there", w.syncedAndHealthy(cluster, name, "")},
-		{"the hub Application says so", w.syncedAndHealthy(hub, name, "")},
-		{"the report says so", w.reported(name, "")},
+		{"the hub Application shows it", w.syncedAndHealthy(hub, name, "")},
+		{"the report shows it", w.reported(name, "")},
 	}
 }
 

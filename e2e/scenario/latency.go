@@ -85,8 +85,8 @@ func (w watch) commitStages(revision string) func(cluster string) []mark {
 				return ok && a.Revision == revision, w.view.everywhere(name, cluster)
 			}},
 			{"synced and healthy on the managed cluster", w.syncedAndHealthy(cluster, name, revision)},
-			{"the hub Application says so", w.syncedAndHealthy(hub, name, revision)},
-			{"the report says so", w.reported(name, revision)},
+			{"the hub Application shows it", w.syncedAndHealthy(hub, name, revision)},
+			{"the report shows it", w.reported(name, revision)},
 		}
 	}
 }

@@ -174,7 +174,7 @@ func (s *Rendered) written(cluster, color string) mark {
 func (s *Rendered) said(cluster, revision string) []mark {
 	name := renderedApplication(cluster)
 	return []mark{
-		{"the hub Application says so", s.scenario.watch.syncedAndHealthy(hub, name, revision)},
-		{"the report says so", s.scenario.watch.reported(name, revision)},
+		{"the hub Application shows it", s.scenario.watch.syncedAndHealthy(hub, name, revision)},
+		{"the report shows it", s.scenario.watch.reported(name, revision)},
 	}
 }

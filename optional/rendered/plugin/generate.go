@@ -36,9 +36,9 @@ type platform struct {
 
 func (p *platform) bindFlags(f *flag.FlagSet) {
 	f.StringVar(&p.argocdNamespace, "argocd-namespace", "argocd", "namespace of the hub's Argo CD, which is no cluster's namespace")
-	f.StringVar(&p.secrets, "secrets", "refuse", "refuse: an Application with a Secret is refused; allow: its data stands unencrypted in the hub's ManifestWorks")
+	f.StringVar(&p.secrets, "secrets", "refuse", "refuse: an Application with a Secret is refused; allow: its data is stored unencrypted in the hub's ManifestWorks")
 	f.StringVar(&p.sizeLimit, "size-limit", "500Ki", "what the manifests of one ManifestWork may hold, as a Kubernetes quantity; not more than --manifestLimit of OCM's webhook")
-	f.StringVar(&p.feedback, "feedback", "watch", "watch: agents watch the workloads that they have applied; poll: they look for them every few seconds, for a hub before Open Cluster Management 1.2, which refuses works that ask for a watch")
+	f.StringVar(&p.feedback, "feedback", "watch", "watch: agents watch the workloads that they have applied; poll: they look for them every few seconds, for a hub before Open Cluster Management 1.2, which rejects ManifestWorks that request a watch")
 	f.StringVar(&p.executor, "executor", "", "NAMESPACE/NAME of the ServiceAccount on the managed cluster whose rights limit what is applied; empty: the work agent's own rights")
 }
 

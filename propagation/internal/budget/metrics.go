@@ -20,7 +20,7 @@ const (
 var (
 	withdrawalsHeld = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "propagation_deletion_budget_held",
-		Help: "Deliveries of an ApplicationSet (or, with that empty, of a namespace's other Applications) that would be withdrawn and are held; by is limit (of the group, or of the cluster that caused it), hub (the limit of all) or annotation (an operator's word).",
+		Help: "Deliveries of an ApplicationSet (or, with that empty, of a namespace's other Applications) that would be withdrawn and are held; by is limit (of the group, or of the cluster that caused it), hub (the limit of all) or annotation (an operator's).",
 	}, []string{"namespace", "applicationset", "by"})
 	withdrawalsLimit = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "propagation_deletion_budget_limit",

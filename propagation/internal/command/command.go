@@ -66,7 +66,7 @@ func New() *Command { return &Command{argocd: boot.Names{"argocd"}} }
 
 // BindFlags adds the binary's own flags.
 func (c *Command) BindFlags(fs *flag.FlagSet) {
-	fs.Var(c.argocd.Flag(), "argocd-namespace", "`namespace` of the hub's Argo CD: of its AppProjects and cluster Secrets; with --register=false it may be repeated, or separated by commas, for further Argo CDs whose cluster Secrets say which clusters have an agent of argocd-agent")
+	fs.Var(c.argocd.Flag(), "argocd-namespace", "`namespace` of the hub's Argo CD: of its AppProjects and cluster Secrets; with --register=false it may be repeated, or separated by commas, for further Argo CDs; their cluster Secrets show which clusters have an agent of argocd-agent")
 	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret, nor delivered with an Application or AppProject")
 	c.Deliver.BindFlags(fs)
 	fs.BoolVar(&c.Register, "register", true, "register every accepted ManagedCluster with Argo CD; --register=false where gitopscluster is installed, which registers them instead")

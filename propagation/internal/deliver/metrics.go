@@ -41,7 +41,7 @@ var (
 	})
 	errorsTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "propagation_errors_total",
-		Help: "Attempts that failed and are tried again; kind is conflict (another client wrote first), throttled (the API server is busy), refused (it said no) or other.",
+		Help: "Attempts that failed and are tried again; kind is conflict (another client wrote first), throttled (the API server is busy), refused (the API server rejected it) or other.",
 	}, []string{"kind"})
 
 	// [endings] sets endingGauge and endingAge.

@@ -13,7 +13,7 @@ import (
 var (
 	lastSuccess = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "resourcesync_last_success_timestamp_seconds",
-		Help: "Unix time of the last poll of search in which nothing failed; 0 before the first.",
+		Help: "Unix time of the last successful poll of search, in which few or no clusters failed; 0 before the first.",
 	})
 	searchInterval = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "resourcesync_search_interval_seconds",

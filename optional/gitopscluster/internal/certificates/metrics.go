@@ -23,7 +23,7 @@ var (
 		Name: "gitopscluster_certificate_renewal_deadline_timestamp_seconds",
 		Help: "Until when a certificate of argocd-agent has to be renewed, which is due long before, as seconds since 1970: a week before it expires, " +
 			"or a tenth of its life where that is less. By the hub's Argo CD namespace and kind: ca, argocd-agent-principal-tls and argocd-agent-resource-proxy-tls " +
-			"(on the hub), and agents (the first one of the clusters that are heard of).",
+			"(on the hub), and agents (the first one of the clusters that report theirs).",
 	}, []string{"namespace", "kind"})
 )
 

@@ -66,7 +66,7 @@ type Command struct {
 	argocd boot.Names
 	// InstanceLabel is the label key that the hub's Argo CD tracks resources by.
 	InstanceLabel string
-	// Agents has argocd-agent brought to the clusters of GitOpsClusters that ask for it.
+	// Agents installs argocd-agent on the clusters of GitOpsClusters that request it.
 	Agents bool
 	// Register is one of the values of --register.
 	Register     string
@@ -87,12 +87,12 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	c.RemovalLimit = limit.Limit{Percent: 20, Least: 1}
 	fs.Var(c.argocd.Flag(), "argocd-namespace", "`namespace` of the hub's Argo CD, where its cluster Secrets are; may be repeated, or separated by commas, for further Argo CDs")
 	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
-	fs.BoolVar(&c.Agents, "agents", false, "bring argocd-agent to the clusters of the GitOpsClusters that ask for it; without it their clusters are registered with Argo CD only")
+	fs.BoolVar(&c.Agents, "agents", false, "install argocd-agent on the clusters of the GitOpsClusters that request it; without it their clusters are registered with Argo CD only")
 	fs.StringVar(&c.Register, "register", RegisterAll, "which clusters are registered with Argo CD: all (every accepted one, in the first --argocd-namespace) or gitopsclusters (those that GitOpsClusters select, nothing else)")
 	fs.BoolVar(&c.Adopt, "adopt-crd", false, "reconcile GitOpsClusters even while their CustomResourceDefinition is another project's; safe only where that project's controller does not run")
 	fs.DurationVar(&c.Grace, "binding-grace", 5*time.Minute, "how long a cluster must be out of the Placement of its GitOpsCluster before it leaves; minutes, since a restored hub or a recreated Placement has its decisions back late")
 	fs.Var(&c.RemovalLimit.Percent, "removal-limit", "how many `percent` of a GitOpsCluster's clusters, one at least, may leave it at a time; when more would, none leaves until its annotation apps.open-cluster-management.io/confirm-removal allows that number")
-	fs.DurationVar(&c.AgentLifetime, "agent-certificate-lifetime", sign.DefaultLifetime, "how long the client certificate of an agent is valid; at least 1h, since managed clusters look every five minutes whether to renew theirs")
+	fs.DurationVar(&c.AgentLifetime, "agent-certificate-lifetime", sign.DefaultLifetime, "how long the client certificate of an agent is valid; at least 1h, since managed clusters check every five minutes whether to renew theirs")
 	fs.StringVar(&c.KeyNamespace, "ca-key-namespace", "", "`namespace` of the Secrets with the keys of CAs, argocd-agent-ca-<namespace of the Argo CD>; empty: the pod's own, outside of pods "+certificates.DefaultKeyNamespace)
 	fs.DurationVar(&c.CALifetime, "ca-lifetime", 5*365*24*time.Hour, "how long a CA of a principal is valid that gitopscluster makes")
 }

@@ -161,7 +161,7 @@ func countAgents(f found, status agents.Status, facts *intent.Facts) (deployed, 
 	}
 	for _, cluster := range slices.Sorted(maps.Keys(f.selected)) {
 		if owner, taken := status.Conflicts[cluster]; taken {
-			worse(&deployed, cluster, reasonClustersConflict, fmt.Sprintf("its agent belongs to GitOpsCluster %s, which is older; take the cluster out of one of the two Placements", owner))
+			worse(&deployed, cluster, reasonClustersConflict, fmt.Sprintf("its agent belongs to GitOpsCluster %s; take the cluster out of one of the two Placements", owner))
 			continue
 		}
 		s := status.Agents[cluster]
