@@ -344,12 +344,7 @@ func TestLabels_ofAFormerClusterDelayNoOther(t *testing.T) {
 	former.Store(work)
 	began := time.Now()
 	removeLabel(t, work)
-	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = next })
-	present := &workv1.ManifestWork{}
-	testkit.Eventually(t, "the delivery to the present cluster", func() error {
-		return hub.client.Get(t.Context(), client.ObjectKey{Namespace: next, Name: work.Name}, present)
-	})
-	finalized(t, present)
+	present := retargeted(t, app, work, next)
 	remove(t, app)
 	ends := func(work *workv1.ManifestWork) {
 		t.Helper()
@@ -395,12 +390,7 @@ func TestStatus_unreadableOnAFormerClusterDelaysNoOther(t *testing.T) {
 			work := delivered(t, app, p.cluster)
 			finalized(t, work)
 			applyWell(t, work)
-			edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = next })
-			present := &workv1.ManifestWork{}
-			testkit.Eventually(t, "the delivery to the present cluster", func() error {
-				return hub.client.Get(t.Context(), client.ObjectKey{Namespace: next, Name: work.Name}, present)
-			})
-			finalized(t, present)
+			present := retargeted(t, app, work, next)
 			applyWell(t, present)
 			ends := func(raw string) bool { return strings.Contains(raw, "end-without-cascade") }
 			waitsForAgent(t, work, ends)
@@ -427,6 +417,18 @@ func TestStatus_unreadableOnAFormerClusterDelaysNoOther(t *testing.T) {
 			appliedBeforeItsEnd(t, present)
 		})
 	}
+}
+
+// retargeted changes the target of an Application, and returns its new work, which has the agent's finalizer.
+func retargeted(t *testing.T, app *argocd.Application, former *workv1.ManifestWork, target string) *workv1.ManifestWork {
+	t.Helper()
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = target })
+	work := &workv1.ManifestWork{}
+	testkit.Eventually(t, "the delivery to the present cluster", func() error {
+		return hub.client.Get(t.Context(), client.ObjectKey{Namespace: target, Name: former.Name}, work)
+	})
+	finalized(t, work)
+	return work
 }
 
 func removeLabel(t *testing.T, works ...*workv1.ManifestWork) {
