@@ -27,6 +27,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
@@ -600,14 +601,20 @@ type withKeys struct{ store }
 
 func (s withKeys) GetByKey(string) (any, bool, error) { return s.work, true, nil }
 
-// oneWork is a client with one ManifestWork. It does not carry out writes.
+// oneWork is a client with one ManifestWork and its Application. It does not carry out writes.
 type oneWork struct {
 	client.Client
+	app  *argocd.Application
 	work *workv1.ManifestWork
 }
 
 func (o oneWork) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	o.work.DeepCopyInto(into.(*workv1.ManifestWork))
+	switch into := into.(type) {
+	case *argocd.Application:
+		o.app.DeepCopyInto(into)
+	case *workv1.ManifestWork:
+		o.work.DeepCopyInto(into)
+	}
 	return nil
 }
 
@@ -629,5 +636,29 @@ func TestRestore_returnsMissingWorks(t *testing.T) {
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(missing{})); diff != "" || err != nil {
 			t.Errorf("of an Application that exists, %t: %s, %v", app != nil, diff, err)
 		}
+	}
+}
+
+// A former cluster removes the label of its work. A reconcile of the Application keeps what the budget has of the
+// work.
+func TestReconcile_keepsMissingWorksInTheBudget(t *testing.T) {
+	h := settled(t)
+	c := oneWork{app: h.app, work: workOn(t, h.app, "cluster2", nil)}
+	c.work.Labels = nil
+	index := manifestcache.NewIndex(store{h.works[0].Work, nil})
+	h.works, h.app.DeletionTimestamp, h.app.Finalizers = nil, &metav1.Time{Time: gatherNow}, []string{argocd.ResourcesFinalizer}
+	b := budget.New(c, c, nil, budget.Options{})
+	b.Set(decide.Plan{Key: teamApp, Group: decide.Group{Namespace: "team", Set: "set"}, Deliveries: 1, Fates: []decide.Fate{
+		{UID: c.work.UID, Own: true, Clocks: map[decide.Why]time.Time{decide.NotBound: gatherNow}},
+	}})
+	unreadable := *h // the reconcile ends with the live reads, before it writes
+	unreadable.fail = "Application"
+	r := &Reconciler{facts: h.sources(), cached: h, live: &unreadable, budget: b, sweeper: newSweeper(clients{client: c, live: c, index: index})}
+	r.sweeper.left(c.work)
+	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: teamApp}); !errors.Is(err, errUnreadable) {
+		t.Fatalf("got %v", err)
+	}
+	if since := b.Note(c.work.UID).Since[decide.NotBound]; !since.Equal(gatherNow) {
+		t.Errorf("its clock runs since %s, want %s", since, gatherNow)
 	}
 }
